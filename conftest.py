@@ -17,8 +17,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from replan.setup import model_discovery
+from replan.setup.installation import start_quickly
 from runtime.models.providers import PROVIDERS
 from tests.support.commands import joined, open_commands
+
+start_quickly()  # Most objects of a worker stay to its end, and looking through them takes a tenth of its time.
 
 # `test` and `check` find the same examples on every machine; `soak` looks for new ones.
 for profile, examples in (("test", 10), ("check", int(os.environ.get("REPLAN_CHECK_EXAMPLES", "50")))):
@@ -105,13 +108,16 @@ def clean_house(tmp_path_factory):
     deadline = time.monotonic() + 2
     while (left := _threads() - threads) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not left, f"threads still run after the last test: {sorted(thread.name for thread in left)}"
     started = {number: line for number, line in _children().items() if number not in children}
-    assert not started, f"processes still run after the last test: {started}"
     gc.unfreeze()  # The collection of tests, and a command that ran in this process, have frozen garbage too.
     gc.collect()
     opened = {number: target for number, target in _open_files().items() if files.get(number) != target}
-    assert not opened, f"files still open after the last test: {opened}"
+    found = {
+        "threads still run": sorted(thread.name for thread in left),
+        "processes still run": started,
+        "files still open": opened,
+    }
+    assert not any(found.values()), f"after the last test: { ({name: what for name, what in found.items() if what}) }"
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -57,9 +58,13 @@ def others(tmp_path_factory):
 def installed(wheel, others, tmp_path_factory):
     """Install the wheels into a new environment that shares only the dependencies; return its `bin`."""
     home = tmp_path_factory.mktemp("installed")
-    _run(sys.executable, "-m", "venv", home, cwd=home)
-    python = home / "bin" / "python"
-    _run(python, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", wheel, *others, cwd=home)
+    _run(sys.executable, "-m", "venv", "--without-pip", home, cwd=home)
+    options = ("--no-deps", "--no-index", "--quiet", wheel, *others)
+    if uv := shutil.which("uv"):  # As in the Makefile: an environment that uv has made has no pip.
+        _run(uv, "pip", "install", "--python", home / "bin" / "python", *options, cwd=home)
+    else:
+        pip = (sys.executable, "-m", "pip", "--python", home / "bin" / "python")
+        _run(*pip, "install", "--no-compile", *options, cwd=home)
     (packages,) = home.glob("lib/python*/site-packages")
     # A .pth file in a folder that is added by a .pth file is not read, so that the checkout is not on the path.
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
