@@ -44,8 +44,14 @@ SHAPES = {
 """Texts of nearly 4 MiB, made when a test needs one."""
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("guard", ["plan_expansive", "recon_valid"])
+@pytest.mark.parametrize(
+    ("guard", "shape"),
+    [
+        *(("plan_expansive", shape) for shape in SHAPES),
+        ("recon_valid", "many keys"),
+        ("recon_valid", "numbers as steps"),
+    ],
+)
 def test_a_large_reply_of_any_shape_is_rejected_with_a_small_verdict(guard, shape):
     """A verdict that was as large as the reply, or larger, could not be written, and the run was stuck for good.
 

@@ -175,14 +175,22 @@ def test_secrets_are_found_in_an_environment_by_name():
 @pytest.mark.parametrize(
     "piece",
     [
+        "x",
         "eyJ",
+        "eyJaaaaaaaa.",
         "a://",
         "a://:",
+        "a://b",
+        "a://b:c",
         "secret=",
         'secret="',
         "secret='\\",
+        "password ",
         "bearer ",
+        "bearer a",
         "sk-",
+        "ghp_",
+        "-----BEGIN ",
         "-----BEGIN PRIVATE KEY-----",
         "?key=",
         "key=",
@@ -212,26 +220,3 @@ def test_a_beginning_is_read_with_a_margin_and_what_marks_shorten_brings_no_unre
     assert SECRET[:8] not in shown
     assert Redactor([SECRET]).redact_beginning("short", 1_000) == "short"
     assert Redactor([SECRET]).redact_beginning("x" * 50_000, 1_000) == "x" * 1_000
-
-
-HOSTILE = [
-    "x",
-    "sk-",
-    "eyJ",
-    "eyJaaaaaaaa.",
-    "a://b",
-    "a://b:c",
-    "-----BEGIN ",
-    "password ",
-    'secret="',
-    "bearer a",
-    "?key=",
-    "ghp_",
-]
-
-
-@pytest.mark.parametrize("part", HOSTILE)
-def test_the_time_of_a_text_grows_with_its_length_only(part):
-    before = time.process_time()
-    Redactor([SECRET]).text(part * (1_000_000 // len(part)))
-    assert time.process_time() - before < 15

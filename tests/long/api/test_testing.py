@@ -49,42 +49,39 @@ def run_pytest(folder, *arguments, **environment):
     return subprocess.run(command, cwd=folder, env=known, capture_output=True, text=True, check=False)
 
 
-def test_a_recording_is_made_with_a_model_once_and_replayed_without_it(tmp_path):
+CHANGED = TESTS.replace("The login fails", "The logout fails")
+LENIENT = CHANGED.replace('"replies.yaml")', '"replies.yaml", mode="lenient")')
+
+
+def test_a_recording_is_made_with_a_model_once_replayed_without_it_and_completed(tmp_path):
+    """A prompt that has changed fails with the difference, and only what is missing is recorded then."""
+    tests, replies = tmp_path / "test_plans.py", tmp_path / "replies.yaml"
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
-    (tmp_path / "test_plans.py").write_text(TESTS)
+    tests.write_text(TESTS)
     model = write_script(tmp_path, BACKTRACKS)
     recorded = run_pytest(tmp_path, "--replan-record", "-k", "recorded", REPLAN_MODEL=model)
     assert "1 passed" in recorded.stdout, recorded.stdout + recorded.stderr
-    (tmp_path / "script.yaml").unlink()
+    first = replies.read_text(encoding="utf-8")
     replayed = run_pytest(tmp_path)
     assert "3 passed, 2 errors" in replayed.stdout, replayed.stdout + replayed.stderr
     assert f"there are no recorded replies in {tmp_path / 'missing.yaml'}" in replayed.stdout
     assert "replan_recording takes the file of the replies, and mode='strict' or 'lenient'" in replayed.stdout
-
-
-CHANGED = TESTS.replace("The login fails", "The logout fails")
-
-
-def test_a_prompt_that_has_changed_fails_with_the_difference_and_only_what_is_missing_is_recorded(tmp_path):
-    (tmp_path / "test_plans.py").write_text(TESTS)
-    environment = {"REPLAN_MODEL": write_script(tmp_path, BACKTRACKS)}
-    assert "1 passed" in run_pytest(tmp_path, "--replan-record", "-k", "recorded", **environment).stdout
-    first = (tmp_path / "replies.yaml").read_text(encoding="utf-8")
-    (tmp_path / "test_plans.py").write_text(CHANGED)
-    replayed = run_pytest(tmp_path, "-k", "recorded")
-    assert re.search(r"the recording has no reply to the prompt of 'g_(analysis|recon)/v1\.a1'", replayed.stdout)
-    assert "-The login fails with a timeout" in replayed.stdout
-    assert "+The logout fails with a timeout" in replayed.stdout
-    added = run_pytest(tmp_path, "--replan-record-missing", "-k", "recorded", **environment)
+    tests.write_text(CHANGED)
+    changed = run_pytest(tmp_path, "-k", "recorded")
+    assert re.search(r"the recording has no reply to the prompt of 'g_(analysis|recon)/v1\.a1'", changed.stdout)
+    assert "-The login fails with a timeout" in changed.stdout
+    assert "+The logout fails with a timeout" in changed.stdout
+    added = run_pytest(tmp_path, "--replan-record-missing", "-k", "recorded", REPLAN_MODEL=model)
     assert "1 passed" in added.stdout, added.stdout
-    both = (tmp_path / "replies.yaml").read_text(encoding="utf-8")
+    both = replies.read_text(encoding="utf-8")
     assert (first.count("- request:"), both.count("- request:")) == (9, 18)
-    for tests in (TESTS, CHANGED):
-        (tmp_path / "test_plans.py").write_text(tests)
-        assert "1 passed" in run_pytest(tmp_path, "-k", "recorded").stdout
-    lenient = CHANGED.replace('"replies.yaml")', '"replies.yaml", mode="lenient")')
-    (tmp_path / "test_plans.py").write_text(lenient)
-    (tmp_path / "replies.yaml").write_text(first, encoding="utf-8")
+    (tmp_path / "script.yaml").unlink()
+    (tmp_path / "test_changed.py").write_text(CHANGED)
+    tests.write_text(TESTS)
+    assert "2 passed" in run_pytest(tmp_path, "-k", "recorded").stdout
+    (tmp_path / "test_changed.py").unlink()
+    tests.write_text(LENIENT)
+    replies.write_text(first, encoding="utf-8")
     assert "1 passed" in run_pytest(tmp_path, "-k", "recorded").stdout
 
 

@@ -42,7 +42,7 @@ SCRIPT: dict[str, Any] = {
     **{step: [GOOD[step]] * 40 for step in GOOD},
     "g_plan": [*BROKEN, *[plan()] * 40],
 }
-RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "5"))
+RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "3"))
 """A soak has more, in two parts (`REPLAN_KILLS_FROM`). It also kills the long run each time a label is reached, and
 not only at the first and fourth time. The short run is always killed each time, with a spare call.
 """
@@ -162,7 +162,7 @@ def test_a_kill_at_every_label_of_a_short_run(label, tmp_path, commands):
     [
         ("send.before", 7),
         ("reply.after", 7),
-        *((f"append.{side}", nth) for side in ("before", "after") for nth in (13, 14)),
+        *((f"append.{side}", nth) for side, nth in (("before", 13), ("after", 13), ("before", 14))),
     ],
 )
 def test_a_kill_around_a_classification(label, nth, tmp_path, commands):
@@ -187,7 +187,7 @@ def test_a_kill_around_a_classification(label, nth, tmp_path, commands):
 @pytest.mark.parametrize(
     ("label", "nth"),
     [("send.before", 2), ("reply.after", 2), ("reply.after", 3), ("finish.after", 1), ("judge.after", 3)]
-    + [("append.after", nth) for nth in range(3, 9)],
+    + [("append.after", nth) for nth in (3, 5, 7, 8)],
 )
 def test_a_kill_during_a_child_run(label, nth, tmp_path, commands):
     """A resume of the parent resumes the child; the result of a finished child is used."""

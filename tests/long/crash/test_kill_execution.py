@@ -27,7 +27,7 @@ TOOL_LABELS = ("tool.prepared", "tool.started", "tool.after")
 """The labelled points around the call of a tool."""
 TTL = 0.06
 """Length of the lease in seconds: short, so that it is renewed during a run."""
-RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "5"))
+RANDOM_KILLS = int(os.environ.get("REPLAN_KILLS", "3"))
 ANSWERS_MAX = 6
 TOOLS = """
 tools:

@@ -7,7 +7,7 @@ import os
 
 from tests.execution.test_edits import play_edited
 
-SEEDS = int(os.environ.get("REPLAN_EDITS", "300"))
+SEEDS = int(os.environ.get("REPLAN_EDITS", "150"))
 
 
 def test_prohibitions_and_achieved_tokens_survive_edits():

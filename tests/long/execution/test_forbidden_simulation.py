@@ -10,7 +10,7 @@ import random
 from tests.execution.stage import Stage, plan, step
 from tests.execution.test_prohibitions import AVOIDED, INVARIANT, KEPT, TOOLS, stated
 
-SEEDS = int(os.environ.get("REPLAN_PROHIBITIONS", "50"))
+SEEDS = int(os.environ.get("REPLAN_PROHIBITIONS", "40"))
 LEAK = {"kind": "must_avoid", "text": "no leak", "quote": "no leak", "tokens": ["leak"]}
 MESSAGES_MAX = 400
 

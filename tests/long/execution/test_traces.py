@@ -7,8 +7,8 @@ import pytest
 from tests.execution.random_plans import drawn
 from tests.execution.world import World
 
-SEEDS = int(os.environ.get("REPLAN_TRACES", "150"))
-CHUNKS = 10
+SEEDS = int(os.environ.get("REPLAN_TRACES", "100"))
+CHUNKS = 4
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

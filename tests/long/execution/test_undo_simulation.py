@@ -11,8 +11,8 @@ from actors.execution import evolve_steps, evolve_troubles, evolve_undo, undo_ru
 from runtime.core.copies import changed
 from tests.execution.undo_world import UndoWorld, undoing_plan
 
-SEEDS = int(os.environ.get("REPLAN_UNDOS", "400"))
-CHUNKS = 8
+SEEDS = int(os.environ.get("REPLAN_UNDOS", "240"))
+CHUNKS = 4
 PLANTED_SEEDS = 600
 """The seeds in which a planted bug has to be found."""
 

@@ -105,7 +105,7 @@ def _seen(world):
 @pytest.fixture
 def _short(monkeypatch):
     """End a world in which a bug goes on and on: a home without a bug takes up to five thousand steps."""
-    monkeypatch.setattr(deterministic, "STEPS_MAX", 10_000)
+    monkeypatch.setattr(deterministic, "STEPS_MAX", 6_000)
 
 
 @pytest.mark.usefixtures("_short")

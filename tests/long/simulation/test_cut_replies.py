@@ -11,8 +11,8 @@ import pytest
 from runtime.models.port import Reply
 from tests.long.simulation.driver import Run
 
-SEEDS = max(75, int(os.environ.get("REPLAN_SIM_SEEDS", "0")) // 10)
-BATCHES = 3
+SEEDS = max(50, int(os.environ.get("REPLAN_SIM_SEEDS", "0")) // 10)
+BATCHES = 2
 
 
 class Cut(Run):

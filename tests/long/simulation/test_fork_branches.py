@@ -14,11 +14,11 @@ from tests.long.simulation.scenery import limits
 from tests.long.simulation.seeds import repeatable, seeds_of
 from tests.long.simulation.test_forks import Calm, check
 
-SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "40"))
-BATCHES = 4
+SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "24"))
+BATCHES = 3
 LEAST = 5
 """The seeds of a batch that surely have a run with several branches."""
-SEEDS_PLANTED = 30
+SEEDS_PLANTED = 10
 CALLS = 1_000
 SEARCHES = ("beam:3", "beam:2x2", "breadth_first:2", "best_first:4", "iterative_deepening:4", "restart:3", "best_of:3")
 

@@ -27,7 +27,7 @@ from tests.execution.world import World
 from tests.long.simulation.replaying import places
 from tests.long.simulation.seeds import repeatable, seeds_of
 
-SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "24"))
+SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "16"))
 BATCHES = 4
 PLANTED_SEEDS = 8
 """The seeds in which a planted bug has to be found."""

@@ -20,7 +20,7 @@ from tests.long.simulation.invariants import Invariants
 from tests.long.simulation.replaying import places, replay
 from tests.long.simulation.seeds import repeatable, seeds_of
 
-SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "60"))
+SEEDS = int(os.environ.get("REPLAN_SIM_FORKS", "40"))
 BATCHES = 4
 DECIDED = ("decided", "revised", "branch_opened", "branch_pruned", "verdict_reached", "clarification_requested")
 
@@ -119,7 +119,7 @@ def test_a_fork_without_a_change_ends_as_the_other_run(batch):
 
 def test_a_fork_spends_nothing_of_the_other_run_s_budget():
     """At every record of wild runs, its ledger is empty, and what it asks for is reserved in it, each call once."""
-    for seed in range(40):
+    for seed in range(20):
         run = Run(seed)
         run.simulate()
         for seq, before in places(MACHINE, run.events):
