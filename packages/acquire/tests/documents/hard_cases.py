@@ -1,12 +1,10 @@
 """Figures that are hard to read: where in a document a person sees the insurance of 1,250.50 EUR a year, and how."""
 
-import io
-
 import docx
 import openpyxl
 from fpdf import FPDF
 
-from packages.acquire.tests.documents.written_documents import as_eml, as_html, as_pdf, as_xlsx, as_zip
+from packages.acquire.tests.documents.written_documents import as_eml, as_html, as_pdf, as_xlsx, as_zip, saved
 
 SENTENCE = "The insurance is 1,250.50 EUR per year."
 ROWS = [["Item", "Cost (EUR/year)"], ["Insurance", "1,250.50"]]
@@ -63,9 +61,7 @@ def _docx(change):
     document = docx.Document()
     document.add_paragraph("Costs of the fleet.")
     change(document)
-    written = io.BytesIO()
-    document.save(written)
-    return "a.docx", written.getvalue()
+    return "a.docx", saved(document)
 
 
 def _in_the_footer_of_a_docx():
@@ -95,9 +91,7 @@ def _in_a_docx_table_within_a_table():
 def _xlsx(change):
     book = openpyxl.Workbook()
     change(book, book.active)
-    written = io.BytesIO()
-    book.save(written)
-    return "a.xlsx", written.getvalue()
+    return "a.xlsx", saved(book)
 
 
 def _in_a_formula_without_a_stored_value():

@@ -51,7 +51,7 @@ def as_docx(blocks, title=""):
             for position, row in enumerate(block):
                 for column, cell in enumerate(row):
                     table.cell(position, column).text = _text(cell)
-    return _saved(document)
+    return saved(document)
 
 
 def as_xlsx(blocks, title=""):
@@ -72,7 +72,7 @@ def as_xlsx(blocks, title=""):
                 for column, cell in enumerate(row, 1):
                     number, shape = cell if isinstance(cell, tuple) else (cell, "General")
                     sheet.cell(position, column, number).number_format = shape
-    return _saved(book)
+    return saved(book)
 
 
 def as_html(blocks, title="", language="en"):
@@ -110,7 +110,8 @@ def as_zip(files):
     return written.getvalue()
 
 
-def _saved(document):
+def saved(document):
+    """Return the bytes of a file of python-docx or openpyxl."""
     written = io.BytesIO()
     document.save(written)
     return written.getvalue()

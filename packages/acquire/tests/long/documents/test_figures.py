@@ -106,6 +106,7 @@ def published():
     return {(row["language"], row["format"]): row for row in csv.DictReader(io.StringIO(PUBLISHED.read_text()))}
 
 
+@pytest.mark.usefixtures("read_here")
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("wanted", FORMATS)
 def test_each_figure_is_found_at_its_place_or_refused_as_published(tmp_path, language, wanted):

@@ -1,16 +1,14 @@
 """PDF, DOCX, XLSX, e-mails and ZIP files: what is read of them, and the place of each line and cell."""
 
-import io
 import itertools
 
 import docx
 import openpyxl
-import pytest
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 from fpdf import FPDF
 
-from packages.acquire.tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
+from packages.acquire.tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip, saved
 from replan_acquire.documents import index
 from replan_acquire.documents.index import open_index
 
@@ -91,9 +89,7 @@ def test_inserted_text_of_a_docx_counts_and_deleted_text_does_not(tmp_path):
     paragraph = document.add_paragraph("The fleet has ")
     for tag, text in (("ins", "<w:t>42</w:t>"), ("del", "<w:delText>41</w:delText>")):
         paragraph._p.append(parse_xml(f"<w:{tag} {nsdecls('w')} w:id='1' w:author='a'><w:r>{text}</w:r></w:{tag}>"))
-    written = io.BytesIO()
-    document.save(written)
-    assert read(tmp_path, "a.docx", written.getvalue()).passages[0].text == "The fleet has 42"
+    assert read(tmp_path, "a.docx", saved(document)).passages[0].text == "The fleet has 42"
 
 
 def test_merged_cells_leave_a_table_without_names(tmp_path):
@@ -101,27 +97,25 @@ def test_merged_cells_leave_a_table_without_names(tmp_path):
     table = document.add_table(3, 2)
     table.cell(1, 0).merge(table.cell(1, 1))
     table.cell(2, 1).text = "310"
-    written = io.BytesIO()
-    document.save(written)
-    assert "(merged cells)" in read(tmp_path, "a.docx", written.getvalue()).passages[0].text
+    assert "(merged cells)" in read(tmp_path, "a.docx", saved(document)).passages[0].text
 
 
-@pytest.mark.parametrize(
-    ("number", "shape", "shown"),
-    [
-        (0.375, "0.0%", "37.5 %"),
-        (1234.5, "#,##0.00", "1234.5"),
-        (12.4, '#,##0.00 "€"', "12.4 €"),
-        (12.4, "[$EUR] #,##0.00", "12.4 EUR"),
-        (12.4, "[$€-407]#,##0.00;[Red]-[$€-407]#,##0.00", "12.4 €"),
-        (90, '0 "km"', "90 km"),
-        (-3, "0;(0)", "-3"),
-        (1e15, "General", "1000000000000000.000000"),
-    ],
-)
-def test_a_number_of_a_sheet_keeps_its_digits_and_the_unit_of_its_format(tmp_path, number, shape, shown):
-    index = read(tmp_path, "a.xlsx", as_xlsx([[["Item", "Cost"], ["Tax", (number, shape)]]]))
-    assert places(index)["Table1!B2"] == f"Cost: {shown}"
+SHAPES = [
+    (0.375, "0.0%", "37.5 %"),
+    (1234.5, "#,##0.00", "1234.5"),
+    (12.4, '#,##0.00 "€"', "12.4 €"),
+    (12.4, "[$EUR] #,##0.00", "12.4 EUR"),
+    (12.4, "[$€-407]#,##0.00;[Red]-[$€-407]#,##0.00", "12.4 €"),
+    (90, '0 "km"', "90 km"),
+    (-3, "0;(0)", "-3"),
+    (1e15, "General", "1000000000000000.000000"),
+]
+
+
+def test_a_number_of_a_sheet_keeps_its_digits_and_the_unit_of_its_format(tmp_path):
+    rows = [["Tax", (number, shape)] for number, shape, _ in SHAPES]
+    found = places(read(tmp_path, "a.xlsx", as_xlsx([[["Item", "Cost"], *rows]])))
+    assert [found[f"Table1!B{row}"] for row in range(2, 10)] == [f"Cost: {shown}" for *_, shown in SHAPES]
 
 
 def test_a_sheet_has_cells_tables_and_dates(tmp_path):
@@ -135,9 +129,7 @@ def test_a_sheet_has_cells_tables_and_dates(tmp_path):
     hidden = book.create_sheet("Old")
     hidden.sheet_state = "hidden"
     hidden["A1"] = "secret"
-    written = io.BytesIO()
-    book.save(written)
-    index = read(tmp_path, "a.xlsx", written.getvalue())
+    index = read(tmp_path, "a.xlsx", saved(book))
     found = places(index)
     assert found["Prices!B4"] == "Price (EUR/km): 0.141"
     assert found["Prices!B7"] == "Bought: 2024-03-01"

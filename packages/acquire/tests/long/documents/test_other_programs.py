@@ -17,6 +17,7 @@ def published(name):
     return [row for row in rows if row["file"] == name]
 
 
+@pytest.mark.usefixtures("read_here")
 @pytest.mark.parametrize("name", NOTED["own"])
 def test_each_figure_of_our_documents_that_other_programs_wrote_is_as_published(tmp_path, name):
     assert measured(alone(name, tmp_path, (FOLDER / name).read_bytes()), name) == published(name)
