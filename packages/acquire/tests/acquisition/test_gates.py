@@ -61,17 +61,10 @@ def test_s52_enter_iteration_adds_exactly_one():
         assert names_of_writes(answer.writes) == {"iterations"}
 
 
-def test_s53_an_aborted_run_finishes():
-    answer, after = hop(state("enter_iteration", status="aborted"))
-    assert (answer.outcome, after) == ("aborted", "finish")
-
-
-def test_s54_more_passes_than_the_cap_finish():
+def test_s53_to_s55_enter_iteration_finishes_an_aborted_run_and_at_the_cap_and_says_its_step():
+    assert hop(state("enter_iteration", status="aborted"))[1] == "finish"
     assert hop(state("enter_iteration", iterations=8))[1] == "prepare_schema"
     assert hop(state("enter_iteration", iterations=9))[1] == "finish"
-
-
-def test_s55_each_pass_says_its_planning_step():
     assert hop(state("enter_iteration", iterations=4))[0].reason == "planning step 5"
 
 
@@ -87,11 +80,8 @@ def test_s59_prepare_schema_composes_ready_components():
     [value] = answer.writes.composed["market.visits"]
     assert (value.value, value.unit, value.via) == (30.0, "1/year", "computed")
     assert after == "acquisition_gate"
-
-
-def test_s59_components_that_are_not_ready_compose_nothing():
-    answer, _ = hop(state("prepare_schema", {**DIRECT, "market.visits.people": number(10)}))
-    assert answer.writes.composed == {}
+    lacking = hop(state("prepare_schema", {**DIRECT, "market.visits.people": number(10)}))[0]
+    assert lacking.writes.composed == {}
 
 
 def test_s60_prepare_schema_writes_only_what_has_changed():
@@ -108,9 +98,6 @@ def test_s61_the_cap_of_calculations_and_a_current_calculation_finish():
     current = LatestCalculation(status="succeeded", count=1, inputs_hash=hash_inputs(schema_of(done)))
     answer, after = hop(dataclasses.replace(done, planner=dataclasses.replace(done.planner, calculation=current)))
     assert (answer.outcome, after) == ("already_current", "finish")
-
-
-def test_the_cap_of_calculations_comes_before_the_bootstrap_fields():
     assert hop(state("prepare_schema", {}, calculation=blocked("old", count=2)))[0].outcome == "calculator_cap"
 
 
@@ -129,14 +116,10 @@ def test_s62_and_s63_a_bootstrap_field_is_asked_while_attempts_remain(node, path
     assert hop(state(node, refused=(path,)))[1] == "finish"
 
 
-def test_s64_a_blocked_calculation_picks_the_fields_of_its_errors_first():
-    inputs = hash_of(DIRECT)
-    answer, after = hop(state("acquisition_gate", DIRECT, calculation=blocked(inputs, "market.price")))
+def test_s64_a_blocked_calculation_picks_the_fields_of_its_errors_first_while_its_values_are_the_same():
+    answer, after = hop(state("acquisition_gate", DIRECT, calculation=blocked(hash_of(DIRECT), "market.price")))
     assert answer.writes.decision.target_field == "market.price"
     assert (answer.writes.decision.action, after) == ("ask_user", "normalize_decision")
-
-
-def test_s64_a_blocked_calculation_of_other_values_says_nothing_any_more():
     answer, _ = hop(state("acquisition_gate", DIRECT, calculation=blocked("of other values", "market.price")))
     assert answer.writes.decision.target_field == "market.visits.people"
 
@@ -206,31 +189,24 @@ def test_s74_a_question_says_what_blocks_the_calculation_once():
     assert hop(again)[0].outcome == "kept"
 
 
-def test_s75_a_repeated_query_becomes_a_question():
-    tried = searched("market.shops", "Shops  in Portugal")
-    decision = decide("search", "market.shops", query="shops in portugal")
-    answer, _ = hop(state("retry_gate", BOOT, decision=decision, searches=tried))
-    assert (answer.writes.decision.action, answer.writes.decision.target_field) == ("ask_user", "market.shops")
+PRICED = ("market.shops",) * 2
+OTHERS = tuple(path for path in FULL if path not in BOOT) * 2
 
 
-def test_s75_more_searches_than_the_cap_become_a_question_about_the_component():
-    path = "market.visits.people"
-    at = state("retry_gate", DIRECT, decision=decide("search", path, query="c"), searches=searched(path, "a", "b"))
-    answer, _ = hop(at)
-    assert (answer.writes.decision.action, answer.writes.decision.target_field) == ("ask_user", path)
-
-
-def test_s75_where_nothing_is_left_to_ask_a_review_follows():
-    asked = tuple(path for path in FULL if path not in BOOT) * 2
-    tried = searched("market.shops", "a", "b")
-    at = state("retry_gate", BOOT, decision=decide("search", "market.shops", query="c"), searches=tried, asked=asked)
-    assert hop(at)[0].writes.decision.action == "reflect"
-
-
-def test_s75_another_component_is_asked_where_the_field_cannot_be():
-    tried, asked = searched("market.shops", "a", "b"), ("market.shops",) * 2
-    at = state("retry_gate", BOOT, decision=decide("search", "market.shops", query="c"), searches=tried, asked=asked)
-    assert hop(at)[0].writes.decision.target_field == "market.visits.people"
+@pytest.mark.parametrize(
+    ("path", "values", "queries", "asked", "decided"),
+    [
+        ("market.shops", BOOT, ["C  C"], (), ("ask_user", "market.shops")),
+        ("market.visits.people", DIRECT, ["a", "b"], (), ("ask_user", "market.visits.people")),
+        ("market.shops", BOOT, ["a", "b"], PRICED, ("ask_user", "market.visits.people")),
+        ("market.shops", BOOT, ["a", "b"], OTHERS, ("reflect", "market.shops")),
+    ],
+    ids=["a repeated query", "more searches than the cap", "a field that was asked too", "nothing left to ask"],
+)
+def test_s75_a_search_without_attempts_becomes_a_question_or_a_review(path, values, queries, asked, decided):
+    decision = decide("search", path, query="c c")
+    answer, _ = hop(state("retry_gate", values, decision=decision, searches=searched(path, *queries), asked=asked))
+    assert (answer.writes.decision.action, answer.writes.decision.target_field) == decided
 
 
 def test_s76_more_questions_than_the_cap_abort():

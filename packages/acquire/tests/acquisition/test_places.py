@@ -27,7 +27,8 @@ def searched(stage, places):
 
 def test_the_place_is_that_of_the_value_and_not_of_its_quote():
     places = [[0, "Sheet!A2"], [20, "Sheet!B2"], [49, "Sheet!A3"]]
-    assert searched(begun(), places).place == "Sheet!B2"
+    value = searched(begun(), places)
+    assert (value.place, value.where) == ("Sheet!B2", "a.xlsx, Sheet!B2")
 
 
 @pytest.mark.parametrize("places", [None, 5, [5], [["a", "b"]], [[-1, "x"]], [[0, 5]], [[True, "x"]], [[0, "x", 1]]])
@@ -45,9 +46,3 @@ def test_places_are_bounded_and_ordered():
 
 def test_a_passage_without_places_is_stored_as_before():
     assert "places" not in FoundPassage(source="a", text="b").model_dump()
-
-
-def test_a_place_is_shown_with_its_source():
-    stage = begun()
-    value = searched(stage, [[0, "Sheet!A2"], [20, "Sheet!B2"]])
-    assert value.where == "a.xlsx, Sheet!B2"

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from actors.run.questions import USER
 from actors.run.tools import ToolOutcome
 from packages.acquire.tests.acquisition.stage import Stage, prepared
-from packages.acquire.tests.acquisition.states import BOOT, SMALL
+from packages.acquire.tests.acquisition.states import BOOT
 from replan_acquire.acquisition.graph import END
 from replan_acquire.acquisition.kind import CODEC
 from replan_acquire.acquisition.planner_state import PlannerState
-from replan_acquire.acquisition.prepare import AcquisitionInput, PreparedAcquisition
+from replan_acquire.acquisition.prepare import PreparedAcquisition
 from replan_acquire.acquisition.profile import Profile
 from replan_acquire.acquisition.profile_check import problems
 from replan_acquire.acquisition.table import graph_for
@@ -188,8 +188,3 @@ def test_s82_a_gate_that_writes_what_it_does_not_own_is_a_bug():
 
     with pytest.raises(AssertionError, match="enter_iteration writes status, which it does not own"):
         Stage(machine=AcquisitionMachine(table))
-
-
-def test_the_input_of_the_kind_is_checked_by_its_type():
-    assert AcquisitionInput("market_size", "goal").given == {}
-    assert SMALL["name"] == "small"
