@@ -9,8 +9,14 @@ from replan_acquire.acquisition.profile import FormulaCheck
 from replan_acquire.acquisition.schema import Schema, names_in, schema_of
 from replan_acquire.acquisition.state import State
 from replan_acquire.acquisition.values import bounds_of, filter_by_period
-from replan_acquire.quantities import calculator
-from replan_acquire.quantities.calculator import Blocked, FormulaCycle, calculation_order, check_holds, parse_check
+from replan_acquire.quantities.calculator import (
+    Blocked,
+    FormulaCycle,
+    calculate,
+    calculation_order,
+    check_holds,
+    parse_check,
+)
 from replan_acquire.quantities.formula import FormulaUnreadable
 from replan_acquire.quantities.measures import BlockCode
 from replan_acquire.quantities.quantity import Quantity
@@ -80,14 +86,14 @@ def evaluate_formula(
     missing = tuple(name for name in names if name not in known)
     if missing or unit is None:
         message = f"{', '.join(missing) or 'a currency'}: no value yet"
-        return Blocked(path="", code=BlockCode.MISSING_INPUT, message=message, missing=missing)
+        return Blocked(code=BlockCode.MISSING_INPUT, message=message, missing=missing)
     results: list[Quantity] = []
     for which in ("exact", "range"):
         values = {name: getattr(known[name], which) for name in names}
-        done = calculator.calculate({"": formula}, {"": unit}, values, schema.units)
-        if done.blocked is not None:
-            return done.blocked
-        results.append(done.values[""])
+        result = calculate(formula, unit, values, schema.units)
+        if isinstance(result, Blocked):
+            return result
+        results.append(result)
     exact, wide = results
     return KnownNumber(exact, Quantity(low=min(exact.low, wide.low), high=max(exact.high, wide.high), unit=exact.unit))
 

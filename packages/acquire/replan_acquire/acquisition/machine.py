@@ -1,15 +1,9 @@
-"""The machine of acquisition runs: how their own events change the state. Pure.
+"""The machine of acquisition runs: how their own events change the state. Pure."""
 
-The machine does not decide or act. It never fails on an event that was once emitted. A run is read by applying its
-events, so the modules that decide and ask are imported only when a run is driven.
-"""
-
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from actors.run.calls import ReplyFields
-from actors.run.evolve import CommonEvent
 from actors.run.ids import call_of, step_of
 from actors.run.inbox import RequirementTold
 from actors.run.machine import CallPrompt, RunMachine
@@ -41,62 +35,17 @@ if TYPE_CHECKING:
     from replan_acquire.acquisition.rules import Table
 
 
-Common = Callable[[State, RunState[AcquisitionCall], CommonEvent], State]
 FIRST = "enter_iteration"
 
 
-def _apply_event(common: Common, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
-    """Return the state after an event.
-
-    `run` is the common part of the state after the event. `common` applies events of all kinds.
-    """
-    match event:
-        case AcquisitionStarted():
-            return state
-        case ValueTold():
-            return _correct_value(changed(state, run=run), event)
-        case Routed():
-            return _apply_routing(state, event)
-        case DecisionRequested() | ObservationRequested() | DecompositionRequested() | ReflectionRequested():
-            return _record_request(changed(state, run=run), event.node, event.try_number)
-        case ReplyReceived():
-            return _record_reply(state, changed(state, run=run), event)
-        case ToolFinished():
-            planner = changed(state.planner, last_observation=passages_of(event))
-            return changed(state, run=run, tool=event, planner=planner)
-        case ClarificationRequested() if not event.node.startswith("tool:"):
-            # The common part asks about the outcome of a tool's call, and reads the answer.
-            return changed(state, run=run, question=event.question_id)
-        case RequirementTold():
-            return _new_round(changed(state, run=run))
-        case RunResumed() if state.run.finished is not None and run.finished is None and state.node == END:
-            return _enter_node(changed(state, run=run), FIRST)
-        case _:
-            return common(state, run, event)
-
-
 def _correct_value(state: State, event: ValueTold) -> State:
-    """Return the state after a correction. It drops the calculation and the reviews, which did not know the new value.
-
-    It keeps the searches and questions of the round, so nobody is asked again.
-    """
+    """Return the state after a correction."""
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
     run = changed(state.run, reopening=state.run.reopening or state.run.finished is not None)
     corrected = changed(state, planner=planner, run=run)
     # Only in a fork can a correction arrive between the last node and the end of the run.
     return _enter_node(corrected, FIRST) if state.node == END and state.run.finished is None else corrected
-
-
-def _make_start_state(event: AcquisitionStarted) -> State:
-    state = State(
-        run=RunState.begin(event),
-        config=read_config(event.pinned),
-        goal=event.goal,
-        source=event.source,
-        planner=PlannerState(values={path: (value,) for path, value in event.given.items()}),
-    )
-    return _enter_node(state, FIRST)
 
 
 def _enter_node(state: State, node: str) -> State:
@@ -160,11 +109,40 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
 
     def begin(self, event: AcquisitionStarted) -> State:
         """Return the state after the first event."""
-        return _make_start_state(event)
+        state = State(
+            run=RunState.begin(event),
+            config=read_config(event.pinned),
+            goal=event.goal,
+            source=event.source,
+            planner=PlannerState(values={path: (value,) for path, value in event.given.items()}),
+        )
+        return _enter_node(state, FIRST)
 
     def apply(self, state: State, run: RunState[AcquisitionCall], event: AcquisitionEvent) -> State:
         """Return the state after an event."""
-        return _apply_event(self.common, state, run, event)
+        match event:
+            case AcquisitionStarted():
+                return state
+            case ValueTold():
+                return _correct_value(changed(state, run=run), event)
+            case Routed():
+                return _apply_routing(state, event)
+            case DecisionRequested() | ObservationRequested() | DecompositionRequested() | ReflectionRequested():
+                return _record_request(changed(state, run=run), event.node, event.try_number)
+            case ReplyReceived():
+                return _record_reply(state, changed(state, run=run), event)
+            case ToolFinished():
+                planner = changed(state.planner, last_observation=passages_of(event))
+                return changed(state, run=run, tool=event, planner=planner)
+            case ClarificationRequested() if not event.node.startswith("tool:"):
+                # The common part asks about the outcome of a tool's call, and reads the answer.
+                return changed(state, run=run, question=event.question_id)
+            case RequirementTold():
+                return _new_round(changed(state, run=run))
+            case RunResumed() if state.run.finished is not None and run.finished is None and state.node == END:
+                return _enter_node(changed(state, run=run), FIRST)
+            case _:
+                return self.common(state, run, event)
 
     def next_try(self, state: State, request: AcquisitionCall) -> AcquisitionCall:
         """Return the request for the next try of a call."""

@@ -76,10 +76,7 @@ def material(state: State, purpose: str, path: str) -> dict[str, Any]:
 
 
 def _context(state: State, purpose: str, path: str) -> Context:
-    """Return the context with which the template of a prompt is rendered.
-
-    The template reads the parts as artifacts. Empty parts are left out.
-    """
+    """Return the context with which the template of a prompt is rendered."""
     parts = _parts(state, purpose, path)
     return Context(
         specification=state.goal,

@@ -61,8 +61,7 @@ class _Row(_Value):
     cells: tuple[str, ...]
     places: tuple[_Place, ...]
     numbers: tuple[int, ...] = ()
-    """The numbers of the columns whose cells hold numbers. The reader has written these numbers with a decimal point.
-    """
+    """The numbers of the columns whose cells hold numbers."""
 
 
 class _Table(_Value):

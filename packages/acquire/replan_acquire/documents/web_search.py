@@ -1,8 +1,4 @@
-"""Searches with a service that has SearXNG's JSON interface. A fault has a code, and is not retried here.
-
-The connection goes only to a checked address, because the name of a public endpoint must not lead to this machine or
-into a private network. Redirects and proxies are not used, and compressed answers are not read.
-"""
+"""Searches with a service that has SearXNG's JSON interface. A fault has a code, and is not retried here."""
 
 import json
 from collections.abc import Iterable

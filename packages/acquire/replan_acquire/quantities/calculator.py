@@ -1,7 +1,6 @@
 """The calculator evaluates the formulas of fields, in the order of their dependencies, and checks between formulas.
 
-If a formula has no result, such as after a division by zero, the calculation is blocked with the reason. It never
-raises. Each formula is evaluated once, so the time grows with the length of the formulas.
+If a formula has no result, such as after a division by zero, the calculation is blocked with the reason.
 """
 
 import itertools
@@ -18,41 +17,13 @@ from replan_acquire.quantities.units import UnitTable, UnitUnreadable, tidy
 from runtime.core.events import Value
 
 
-class CalculationStep(Value):
-    """One formula with its inputs and its result."""
-
-    path: str
-    """The field whose value the formula gives."""
-    formula: str
-    inputs: Mapping[str, Quantity]
-    """The value of each field in the formula."""
-    result: Quantity
-    """The value of the field, in its unit."""
-
-
 class Blocked(Value):
-    """Why a calculation has no result."""
+    """Why a formula has no result."""
 
-    path: str
-    """The field whose formula is blocked."""
     code: BlockCode
     message: str
     missing: tuple[str, ...] = ()
     """The fields without a value, if missing values are the reason."""
-
-
-class Calculation(Value):
-    """The outcome of a calculation."""
-
-    steps: tuple[CalculationStep, ...] = ()
-    """The formulas that were evaluated, in order."""
-    blocked: Blocked | None = None
-    """The first formula without a result; None after a complete calculation."""
-
-    @property
-    def values(self) -> dict[str, Quantity]:
-        """The calculated values by field."""
-        return {step.path: step.result for step in self.steps}
 
 
 class FormulaCycle(ValueError):
@@ -75,64 +46,39 @@ def calculation_order(formulas: Mapping[str, str]) -> tuple[str, ...]:
     needs = {path: [name for name in parse_formula(text).names if name in formulas] for path, text in formulas.items()}
     order: dict[str, None] = {}
     for start in formulas:
-        open_paths: dict[str, list[str]] = {}
         stack = [start]
         while stack:
-            path = stack[-1]
-            if path in order:
-                stack.pop()
-                continue
-            left = open_paths.setdefault(path, list(reversed(needs[path])))
-            while left and left[-1] in order:
-                left.pop()
-            if not left:
-                open_paths.pop(path)
-                order[path] = None
-                stack.pop()
-                continue
-            following = left.pop()
-            if following in open_paths:
-                cycle = stack[stack.index(following) :]
-                raise FormulaCycle((*cycle, following))
-            stack.append(following)
+            following = next((name for name in needs[stack[-1]] if name not in order), None)
+            if following is None:
+                order[stack.pop()] = None
+            elif following in stack:
+                raise FormulaCycle((*stack[stack.index(following) :], following))
+            else:
+                stack.append(following)
     return tuple(order)
 
 
-def calculate(
-    formulas: Mapping[str, str], units: Mapping[str, str], values: Mapping[str, Quantity], table: UnitTable
-) -> Calculation:
-    """Return the results of the formulas, up to the first formula without a result.
-
-    Args:
-        formulas: The formula of each calculated field, over names of fields. A cycle or an unreadable formula blocks.
-        units: The unit of each field.
-        values: The known values. A field with a formula is calculated even if its value is known.
-        table: The units.
-    """
+def calculate(formula: str, unit: str, values: Mapping[str, Quantity], table: UnitTable) -> Quantity | Blocked:
+    """Return the value of a formula in a unit, or why it has none. `values` are the known values of its names."""
     try:
-        order = calculation_order(formulas)
-    except (FormulaCycle, FormulaUnreadable) as error:
-        path = error.path[0] if isinstance(error, FormulaCycle) else next(iter(formulas))
-        return Calculation(blocked=Blocked(path=path, code=BlockCode.BAD_FORMULA, message=str(error)))
-    known = {path: value for path, value in values.items() if path not in formulas}
-    steps: list[CalculationStep] = []
-    for path in order:
-        formula = parse_formula(formulas[path])
-        missing = tuple(name for name in formula.names if name not in known)
-        if missing:
-            message = f"{', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}: no value yet"
-            blocked = Blocked(path=path, code=BlockCode.MISSING_INPUT, message=message, missing=missing)
-            return Calculation(steps=tuple(steps), blocked=blocked)
-        inputs = {name: known[name] for name in formula.names}
-        try:
-            measured = evaluate(formula.root, {name: _measure_of(value, table) for name, value in inputs.items()})
-            result = _result(measured, units.get(path, ""), table)
-        except Blockage as blockage:
-            blocked = Blocked(path=path, code=blockage.code, message=_explain_error(str(blockage), inputs))
-            return Calculation(steps=tuple(steps), blocked=blocked)
-        known[path] = result
-        steps.append(CalculationStep(path=path, formula=formula.text, inputs=inputs, result=result))
-    return Calculation(steps=tuple(steps))
+        parsed = parse_formula(formula)
+    except FormulaUnreadable as error:
+        return Blocked(code=BlockCode.BAD_FORMULA, message=str(error))
+    if lacking := _lacking(parsed.names, values):
+        return lacking
+    inputs = {name: values[name] for name in parsed.names}
+    try:
+        return _result(evaluate(parsed.root, {n: _measure_of(v, table) for n, v in inputs.items()}), unit, table)
+    except Blockage as blockage:
+        return Blocked(code=blockage.code, message=_explain_error(str(blockage), inputs))
+
+
+def _lacking(names: tuple[str, ...], values: Mapping[str, Quantity]) -> Blocked | None:
+    missing = tuple(name for name in names if name not in values)
+    if not missing:
+        return None
+    message = f"{', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}: no value yet"
+    return Blocked(code=BlockCode.MISSING_INPUT, message=message, missing=missing)
 
 
 def _measure_of(value: Quantity, table: UnitTable) -> Measure:
@@ -216,17 +162,15 @@ def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> 
     try:
         check = parse_check(text)
     except FormulaUnreadable as error:
-        return Blocked(path=text, code=BlockCode.BAD_FORMULA, message=str(error))
-    missing = tuple(name for name in check.names if name not in values)
-    if missing:
-        message = f"{', '.join(missing[:5])}: no value yet"
-        return Blocked(path=text, code=BlockCode.MISSING_INPUT, message=message, missing=missing)
+        return Blocked(code=BlockCode.BAD_FORMULA, message=str(error))
+    if lacking := _lacking(check.names, values):
+        return lacking
     try:
         measures = {name: _measure_of(values[name], table) for name in check.names}
         left, right = evaluate(check.left.root, measures), evaluate(check.right.root, measures)
         check_same(left.dimensions, right.dimensions, "compares")
     except Blockage as blockage:
-        return Blocked(path=text, code=blockage.code, message=str(blockage))
+        return Blocked(code=blockage.code, message=str(blockage))
     if check.comparison in _MIRRORED:
         left, right = right, left
     return _truth(left, _MIRRORED.get(check.comparison, check.comparison), right)

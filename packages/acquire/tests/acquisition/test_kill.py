@@ -113,17 +113,15 @@ def test_every_labelled_point_is_reached(undisturbed):
 
 @pytest.mark.parametrize("label", POINTS)
 def test_a_kill_at_a_labelled_point_changes_nothing(label, commands, undisturbed, tmp_path):
-    for nth in (2,) if label in ("reply.after", "tool.after") else (1,):
-        folder = tmp_path / str(nth)
-        folder.mkdir()
-        case = Case(folder, commands)
-        code, _ = case.drive(kill={"label": label, "nth": nth}, ttl=TTL)
-        assert code in (-9, 0)
-        code, result = case.drive()
-        assert code == 0
-        assert shown(result) == undisturbed[0]
-        events = trio.run(case.read)
-        calls = Counter(call_of(event.request_id) for event in events if isinstance(event, Replied))
-        searches = Counter(call_of(event.request_id) for event in events if isinstance(event, ToolFinished))
-        questions = Counter(event.text for event in events if isinstance(event, ClarificationRequested))
-        assert {*calls.values(), *searches.values(), *questions.values()} == {1}
+    nth = 2 if label in ("reply.after", "tool.after") else 1
+    case = Case(tmp_path, commands)
+    code, _ = case.drive(kill={"label": label, "nth": nth}, ttl=TTL)
+    assert code in (-9, 0)
+    code, result = case.drive()
+    assert code == 0
+    assert shown(result) == undisturbed[0]
+    events = trio.run(case.read)
+    calls = Counter(call_of(event.request_id) for event in events if isinstance(event, Replied))
+    searches = Counter(call_of(event.request_id) for event in events if isinstance(event, ToolFinished))
+    questions = Counter(event.text for event in events if isinstance(event, ClarificationRequested))
+    assert {*calls.values(), *searches.values(), *questions.values()} == {1}

@@ -8,80 +8,23 @@ import yaml
 from packages.acquire.tests.documents.written_documents import as_docx, as_eml, as_html, as_pdf, as_xlsx, as_zip
 
 LANGUAGES = ("en", "de", "fr", "pt")
-FIELDS = {
-    "fleet.vans": "van",
-    "fleet.mileage": "km/year",
-    "fleet.total": "km",
-    "fuel.consumption": "L/km",
-    "fuel.price": "EUR/L",
-    "cost.insurance": "EUR/year",
-    "cost.tax": "EUR/year",
-    "cost.maintenance": "EUR/km",
-    "cost.leasing": "EUR/month",
-    "cost.tyre": "EUR",
-    "use.share": "percent",
-    "use.emission": "g/km",
+FIGURES = {
+    "fleet.vans": ("van", "vans", "Fahrzeuge", "véhicules", "veículos"),
+    "fleet.mileage": ("km/year", "mileage", "Fahrleistung", "kilométrage", "quilometragem"),
+    "fleet.total": ("km", "total distance", "Gesamtstrecke", "distance totale", "distância total"),
+    "fuel.consumption": ("L/km", "fuel consumption", "Kraftstoffverbrauch", "consommation", "consumo"),
+    "fuel.price": ("EUR/L", "diesel price", "Dieselpreis", "prix du gazole", "preço do gasóleo"),
+    "cost.insurance": ("EUR/year", "insurance", "Versicherung", "assurance", "seguro"),
+    "cost.tax": ("EUR/year", "vehicle tax", "Kfz-Steuer", "taxe", "imposto"),
+    "cost.maintenance": ("EUR/km", "maintenance", "Wartung", "entretien", "manutenção"),
+    "cost.leasing": ("EUR/month", "leasing rate", "Leasingrate", "loyer", "renda"),
+    "cost.tyre": ("EUR", "tyre", "Reifen", "pneu", "pneu"),
+    "use.share": ("percent", "utilisation", "Auslastung", "utilisation", "utilização"),
+    "use.emission": ("g/km", "emissions", "Emissionen", "émissions", "emissões"),
 }
-"""The units of the figures by field."""
-WORDS = {
-    "en": {
-        "fleet.vans": "vans",
-        "fleet.mileage": "mileage",
-        "fleet.total": "total distance",
-        "fuel.consumption": "fuel consumption",
-        "fuel.price": "diesel price",
-        "cost.insurance": "insurance",
-        "cost.tax": "vehicle tax",
-        "cost.maintenance": "maintenance",
-        "cost.leasing": "leasing rate",
-        "cost.tyre": "tyre",
-        "use.share": "utilisation",
-        "use.emission": "emissions",
-    },
-    "de": {
-        "fleet.vans": "Fahrzeuge",
-        "fleet.mileage": "Fahrleistung",
-        "fleet.total": "Gesamtstrecke",
-        "fuel.consumption": "Kraftstoffverbrauch",
-        "fuel.price": "Dieselpreis",
-        "cost.insurance": "Versicherung",
-        "cost.tax": "Kfz-Steuer",
-        "cost.maintenance": "Wartung",
-        "cost.leasing": "Leasingrate",
-        "cost.tyre": "Reifen",
-        "use.share": "Auslastung",
-        "use.emission": "Emissionen",
-    },
-    "fr": {
-        "fleet.vans": "véhicules",
-        "fleet.mileage": "kilométrage",
-        "fleet.total": "distance totale",
-        "fuel.consumption": "consommation",
-        "fuel.price": "prix du gazole",
-        "cost.insurance": "assurance",
-        "cost.tax": "taxe",
-        "cost.maintenance": "entretien",
-        "cost.leasing": "loyer",
-        "cost.tyre": "pneu",
-        "use.share": "utilisation",
-        "use.emission": "émissions",
-    },
-    "pt": {
-        "fleet.vans": "veículos",
-        "fleet.mileage": "quilometragem",
-        "fleet.total": "distância total",
-        "fuel.consumption": "consumo",
-        "fuel.price": "preço do gasóleo",
-        "cost.insurance": "seguro",
-        "cost.tax": "imposto",
-        "cost.maintenance": "manutenção",
-        "cost.leasing": "renda",
-        "cost.tyre": "pneu",
-        "use.share": "utilização",
-        "use.emission": "emissões",
-    },
-}
-"""The words of a document for each field."""
+"""The unit of each figure by field, and the words of documents for it in each language."""
+FIELDS = {path: row[0] for path, row in FIGURES.items()}
+WORDS = {language: {path: row[place] for path, row in FIGURES.items()} for place, language in enumerate(LANGUAGES, 1)}
 SENTENCES = {
     "en": (
         "# Fleet report {year}",
@@ -121,17 +64,24 @@ SENTENCES = {
     ),
 }
 HEADERS = {
-    "en": ("Item", "Cost (EUR/year)"),
-    "de": ("Posten", "Kosten (EUR/Jahr)"),
-    "fr": ("Poste", "Coût (EUR/an)"),
-    "pt": ("Item", "Custo (EUR/ano)"),
+    "en": ("Item", "Cost (EUR/{})", "year"),
+    "de": ("Posten", "Kosten (EUR/{})", "Jahr"),
+    "fr": ("Poste", "Coût (EUR/{})", "an"),
+    "pt": ("Item", "Custo (EUR/{})", "ano"),
 }
-PER_KM = {
-    "en": ("Item", "Cost (EUR/km)"),
-    "de": ("Posten", "Kosten (EUR/km)"),
-    "fr": ("Poste", "Coût (EUR/km)"),
-    "pt": ("Item", "Custo (EUR/km)"),
+"""The header of a table of costs, and the word for a year."""
+SHOWN = {
+    "vans": ("fleet.vans", 0, 2),
+    "mileage": ("fleet.mileage", 0, 2),
+    "total": ("fleet.total", 1, 3),
+    "consumption": ("fuel.consumption", 1, 6),
+    "price": ("fuel.price", 2, 6),
+    "leasing": ("cost.leasing", 0, 7),
+    "low": ("cost.tyre", 0, 7),
+    "share": ("use.share", 1, 8),
+    "emission": ("use.emission", 0, 8),
 }
+"""The figures in sentences, by their names there: the field, the decimals, and the number of the block, from 0."""
 
 
 @dataclass(frozen=True)
@@ -157,65 +107,35 @@ def written(number, language, places=0):
 
 def report(language, seed=1):
     chance = random.Random(f"{seed}/{language}")
-    vans, mileage, total = chance.randint(12, 90), chance.randint(150, 450) * 100 + 50, chance.randint(11, 48) / 10
-    consumption, price, leasing = chance.randint(61, 119) / 10, chance.randint(141, 199) / 100, chance.randint(210, 690)
-    low, share, emission = chance.randint(60, 90), chance.randint(205, 895) / 10, chance.randint(120, 290)
-    insurance, tax, maintenance = (
-        chance.randint(1100, 2900) + 0.5,
-        chance.randint(110, 490),
-        chance.randint(4, 19) / 100,
-    )
-    high = low + 40
-    shown = {
-        "year": "2024",
-        "vans": written(vans, language),
-        "mileage": written(mileage, language),
-        "total": written(total, language, 1),
-        "consumption": written(consumption, language, 1),
-        "price": written(price, language, 2),
-        "leasing": written(leasing, language),
-        "low": written(low, language),
-        "high": written(high, language),
-        "share": written(share, language, 1),
-        "emission": written(emission, language),
+    drawn = {
+        "vans": chance.randint(12, 90),
+        "mileage": chance.randint(150, 450) * 100 + 50,
+        "total": chance.randint(11, 48) / 10,
+        "consumption": chance.randint(61, 119) / 10,
+        "price": chance.randint(141, 199) / 100,
+        "leasing": chance.randint(210, 690),
+        "low": chance.randint(60, 90),
+        "share": chance.randint(205, 895) / 10,
+        "emission": chance.randint(120, 290),
     }
-    words = WORDS[language]
-    yearly = [HEADERS[language]]
-    yearly += [(words["cost.insurance"], (insurance, "#,##0.00", written(insurance, language, 2)))]
-    yearly += [(words["cost.tax"], (tax, "0", written(tax, language)))]
-    distance = [PER_KM[language], (words["cost.maintenance"], (maintenance, "0.00", written(maintenance, language, 2)))]
+    costs = {
+        "cost.insurance": (chance.randint(1100, 2900) + 0.5, "#,##0.00", 2, 4),
+        "cost.tax": (chance.randint(110, 490), "0", 0, 4),
+        "cost.maintenance": (chance.randint(4, 19) / 100, "0.00", 2, 9),
+    }
+    shown = {name: written(number, language, SHOWN[name][1]) for name, number in drawn.items()}
+    read = {path: (shown[name], block) for name, (path, _, block) in SHOWN.items()}
+    read |= {path: (written(number, language, places), block) for path, (number, _, places, block) in costs.items()}
+    values = {SHOWN[name][0]: number for name, number in drawn.items()} | {path: row[0] for path, row in costs.items()}
+    values["fleet.total"] = drawn["total"] * 1e6
+    values["fuel.consumption"] = drawn["consumption"] / 100
+    values["cost.tyre"] = (drawn["low"], drawn["low"] + 40)
+    shown |= {"year": "2024", "high": written(drawn["low"] + 40, language)}
     text = [each.format(**shown) for each in SENTENCES[language]]
-    values = {
-        "fleet.vans": vans,
-        "fleet.mileage": mileage,
-        "fleet.total": total * 1e6,
-        "fuel.consumption": consumption / 100,
-        "fuel.price": price,
-        "cost.insurance": insurance,
-        "cost.tax": tax,
-        "cost.maintenance": maintenance,
-        "cost.leasing": leasing,
-        "cost.tyre": (low, high),
-        "use.share": share,
-        "use.emission": emission,
-    }
-    blocks = (*text[:4], yearly, None, *text[4:], distance)
-    by_field = {
-        "fleet.vans": ("vans", 2),
-        "fleet.mileage": ("mileage", 2),
-        "fleet.total": ("total", 3),
-        "fuel.consumption": ("consumption", 6),
-        "fuel.price": ("price", 6),
-        "cost.leasing": ("leasing", 7),
-        "cost.tyre": ("low", 7),
-        "use.share": ("share", 8),
-        "use.emission": ("emission", 8),
-    }
-    read = {path: (shown[name], block) for path, (name, block) in by_field.items()}
-    read["cost.insurance"] = (yearly[1][1][2], 4)
-    read["cost.tax"] = (yearly[2][1][2], 4)
-    read["cost.maintenance"] = (distance[1][1][2], 9)
-    return Report(language, blocks, values, read)
+    item, cost, year = HEADERS[language]
+    rows = [(WORDS[language][path], (number, shape, read[path][0])) for path, (number, shape, *_) in costs.items()]
+    yearly, distance = [(item, cost.format(year)), *rows[:2]], [(item, cost.format("km")), rows[2]]
+    return Report(language, (*text[:4], yearly, None, *text[4:], distance), values, read)
 
 
 ROWS = {"cost.insurance": 2, "cost.tax": 3, "cost.maintenance": 2}

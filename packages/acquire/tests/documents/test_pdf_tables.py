@@ -11,6 +11,24 @@ HEADER = ["Item", "Cost (EUR/year)"]
 WIDE = (30.0, 110.0, 190.0)
 
 
+def page_with(rows, **options):
+    """Return a page with a table; a cell is a text, or a pair of a text and the number of columns that it spans."""
+    page = FPDF()
+    page.add_page()
+    page.set_font("Helvetica", size=11)
+    with page.table(**options) as table:
+        for row in rows:
+            shown = table.row()
+            for cell in row:
+                text, span = cell if isinstance(cell, tuple) else (cell, 1)
+                shown.cell(text, colspan=span)
+    return page
+
+
+def tables_of(page):
+    return [each for each in read(bytes(page.output()))["blocks"] if each["kind"] == "table"]
+
+
 class Pages:
     """Pages on which a test draws ruled tables where it wants them, in millimetres."""
 
@@ -155,17 +173,9 @@ def test_rows_without_lines_between_them_are_not_taken_as_one_cut_row():
 
 
 def test_a_table_that_a_library_breaks_over_pages_is_one():
-    page = FPDF()
-    page.add_page()
-    page.set_font("Helvetica", size=11)
-    with page.table(headings_style=FontFace(emphasis="BOLD")) as table:
-        for row in [HEADER, *([f"Van {number}", f"{number},250"] for number in range(1, 80))]:
-            shown = table.row()
-            for cell in row:
-                shown.cell(cell)
-    tables = [each for each in read(bytes(page.output()))["blocks"] if each["kind"] == "table"]
-    [rows] = [each["rows"] for each in tables]
-    assert [row["cells"] for row in rows] == [HEADER, *([f"Van {n}", f"{n},250"] for n in range(1, 80))]
+    vans = [[f"Van {number}", f"{number},250"] for number in range(1, 80)]
+    [rows] = [each["rows"] for each in tables_of(page_with([HEADER, *vans], headings_style=FontFace(emphasis="BOLD")))]
+    assert [row["cells"] for row in rows] == [HEADER, *vans]
     pages = [row["places"][1].partition(",")[0] for row in rows]
     assert pages == sorted(pages)
     assert len(set(pages)) == 3
@@ -180,37 +190,16 @@ def test_an_empty_grid_is_no_text():
 
 
 def test_a_row_with_cells_over_several_columns_is_read_without_names_and_the_others_keep_theirs():
-    page = FPDF()
-    page.add_page()
-    page.set_font("Helvetica", size=11)
-    with page.table() as table:
-        for row in [HEADER, *FIRST, *LAST]:
-            shown = table.row()
-            for cell in row:
-                shown.cell(cell)
-            shown.cell("x")
-        shown = table.row()
-        shown.cell("Total", colspan=2)
-        shown.cell("1,667")
-    first, second = [each for each in read(bytes(page.output()))["blocks"] if each["kind"] == "table"]
+    rows = [[*row, "x"] for row in [HEADER, *FIRST, *LAST]]
+    first, second = tables_of(page_with([*rows, [("Total", 2), "1,667"]]))
     assert [row["cells"][:2] for row in first["rows"]] == [HEADER, *FIRST, *LAST]
     assert (first["merged"], second["merged"]) == (False, True)
     assert [cell for cell in second["rows"][0]["cells"] if cell] == ["Total", "1,667"]
 
 
 def test_a_header_with_cells_over_several_columns_leaves_the_table_without_names():
-    page = FPDF()
-    page.add_page()
-    page.set_font("Helvetica", size=11)
-    with page.table() as table:
-        shown = table.row()
-        shown.cell("Item")
-        shown.cell("Cost (EUR/year)", colspan=2)
-        for row in [["", "vans", "cars"], ["Tax", "310", "95"]]:
-            shown = table.row()
-            for cell in row:
-                shown.cell(cell)
-    [block] = [each for each in read(bytes(page.output()))["blocks"] if each["kind"] == "table"]
+    header = ["Item", ("Cost (EUR/year)", 2)]
+    [block] = tables_of(page_with([header, ["", "vans", "cars"], ["Tax", "310", "95"]]))
     assert block["merged"] is True
     assert len(block["rows"]) == 3
 

@@ -122,17 +122,8 @@ def test_what_was_refused_without_need_is_taken(replan, tmp_path, text, wanted):
     field = f'{{label: "{label}", unit: "{unit}", words: [{word}]}}'
     profile = f'name: one\nabout: One.\nunits: {{person: "", request: ""}}\nfields:\n  a.b: {field}\n'
     (tmp_path / "one.yaml").write_text(profile)
-    done = replan(
-        "acquire",
-        tmp_path / "one.yaml",
-        "One",
-        "--docs",
-        tmp_path / "docs",
-        "-m",
-        "quoting:",
-        "--no-input",
-        "--json",
-    )
+    found = ("--docs", tmp_path / "docs", "-m", "quoting:", "--no-input", "--json")
+    done = replan("acquire", tmp_path / "one.yaml", "One", *found)
     assert fields(json.loads(done.stdout))["a.b"]["value"] == pytest.approx(value), done.stdout
 
 

@@ -1,8 +1,6 @@
 """The value that a quote states: the number and its unit are those of the quote, whatever a model gives."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from replan_acquire.quantities.quantity import Quantity, Refusal, RefusalCode
 from replan_acquire.quantities.quoted import QUOTE_CHARACTERS_MAX, Found, Source, find_quoted_value
@@ -72,11 +70,6 @@ def test_the_source_settles_an_ambiguous_number_and_the_model_does_not():
     assert marked("1234", "point").code is RefusalCode.VALUE_NOT_IN_QUOTE
     own = read("1.234 buildings, 3,5 % of them", "1234", "building", "building", mark="point")
     assert own == Quantity(low=1234, high=1234, unit="building")
-
-
-@given(st.text(max_size=80), st.text(alphabet="0123456789., -%kWE", max_size=20), st.text(max_size=10))
-def test_any_quote_and_value_give_a_quantity_or_a_refusal(quote, value, unit):
-    assert isinstance(read(quote, value, unit, "EUR"), Quantity | Refusal)
 
 
 CUT = [

@@ -267,10 +267,7 @@ def _prepared_arm(
 
 
 def _with_changes(pinned: RunConfig, pipeline: Pipeline, policy: Policy, calls: int | None) -> RunConfig:
-    """Return the configuration with the pipeline's changes, and with the cap of calls if there is one.
-
-    Raises `UsageProblem` for a change that is invalid.
-    """
+    """Return the configuration with the pipeline's changes, and with the cap of calls if there is one."""
     workflow = pinned.workflow
     for step in pipeline.steps:
         if step not in workflow.action_pairs:

@@ -1,7 +1,4 @@
-"""Writes the report of an experiment: CSV tables, SVG plots, and for planning runs a static HTML page with both.
-
-The same results give the same tables, byte for byte. Plots depend on the release of matplotlib.
-"""
+"""Writes the report of an experiment: CSV tables, SVG plots, and for planning runs a static HTML page with both."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape

@@ -1,7 +1,4 @@
-"""Grounding: replaces the parameters of an action by objects, in its precondition and effects. Pure.
-
-Only the actions that a plan names are grounded. Nothing is enumerated.
-"""
+"""Grounding: replaces the parameters of an action by objects, in its precondition and effects. Pure."""
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet

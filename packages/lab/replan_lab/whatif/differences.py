@@ -1,7 +1,4 @@
-"""The outcome of folding a recorded run again: the first decision that differs, and the reason.
-
-Also reports on many runs. Pure.
-"""
+"""The outcome of folding a recorded run again: the first decision that differs, and the reason. Pure."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

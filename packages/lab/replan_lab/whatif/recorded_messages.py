@@ -1,7 +1,4 @@
-"""Rebuilds messages from outside from a run's records: replies, verdicts, answers, notes, times and tools. Pure.
-
-A recorded fact is turned into its original message, so the tested machine accepts it again.
-"""
+"""Rebuilds messages from outside from a run's records: replies, verdicts, answers, notes, times and tools. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -40,11 +37,7 @@ def may_come_from_outside(placed: PlacedEvent) -> bool:
 
 
 def may_follow_a_fact(placed: PlacedEvent) -> bool:
-    """Return whether an event may be a fact that comes after another fact in the same append.
-
-    A driver that takes a run over records the messages of its inbox first. The machine decides after the last of these
-    messages.
-    """
+    """Return whether an event may be a fact that comes after another fact in the same append."""
     return placed.inbox is not None or isinstance(placed.event, RunResumed)
 
 

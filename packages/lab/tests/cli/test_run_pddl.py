@@ -38,24 +38,16 @@ def test_a_rejected_answer_is_fed_back_and_the_next_one_becomes_a_proved_plan(re
     assert ("Proved at level medium" in said, "No demand was found" in said) == (True, True)
     tree = replan("show", shown["run_id"], "--tree").stdout
     assert "step 2 (pick-up a): needs '(handempty)': an earlier action ends it." in tree
-
-
-def _actions(text):
-    return [line.partition(" ;")[0] for line in text.splitlines()]
-
-
-def test_the_prompt_has_the_task_without_its_comments_and_the_reasons_of_a_rejection(replan, task, tmp_path):
-    _, shown = found(replan, task, write_script(tmp_path, {"g_actions": [WRONG, RIGHT]}))
     prompt = replan("show", shown["run_id"], "--prompt", "g_actions/v1.a2").stdout
     assert "(:action unstack :parameters (?x ?y - block)" in prompt
     assert "more than two steps" not in prompt
     assert "needs '(handempty)': an earlier action ends it." in prompt
-
-
-def test_the_plan_that_is_printed_is_valid_for_check(replan, task, tmp_path):
-    _, shown = found(replan, task, write_script(tmp_path, {"g_actions": [RIGHT]}))
     (tmp_path / "plan.json").write_text(json.dumps(shown["plan"]))
     assert replan("check", tmp_path / "plan.json", "--guard", "domain").exit_code == 0
+
+
+def _actions(text):
+    return [line.partition(" ;")[0] for line in text.splitlines()]
 
 
 def test_actions_with_outcomes_become_steps_with_outcomes(replan, tmp_path):
@@ -104,23 +96,15 @@ def test_a_run_goes_on_from_its_journal_alone(replan, task, tmp_path):
     assert (result.exit_code, json.loads(result.stdout)["outcome"]) == (0, "success")
 
 
-def test_a_goal_that_holds_at_the_beginning_is_refused(replan, task, home):
-    task[1].write_text(TWO.replace("(on a b)", "(on b a)"))
-    assert_refused(
-        replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini"), "p.pddl: the goal holds at the beginning", home=home
-    )
-
-
-def test_a_model_that_reads_no_texts_is_refused(replan, task):
-    assert_refused(
-        replan("lab", "pddl", "run", *task, "-m", "template:bug"), "--model: the model `template:bug` reads no PDDL"
-    )
-
-
-def test_a_workflow_that_finds_no_actions_is_refused(replan, task):
-    assert_refused(
-        replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini", "-w", "single"), "no step of the workflow 'single'"
-    )
+@pytest.mark.parametrize(
+    ("more", "cause"),
+    [
+        (["-m", "template:bug"], "--model: the model `template:bug` reads no PDDL"),
+        (["-m", "gpt-5-mini", "-w", "single"], "no step of the workflow 'single'"),
+    ],
+)
+def test_a_model_that_reads_no_texts_and_a_workflow_without_actions_are_refused(replan, task, more, cause):
+    assert_refused(replan("lab", "pddl", "run", *task, *more), cause)
 
 
 def test_actions_for_a_problem_in_words_are_rejected_with_the_command_for_pddl(replan, problem, tmp_path):
@@ -129,9 +113,12 @@ def test_actions_for_a_problem_in_words_are_rejected_with_the_command_for_pddl(r
     assert (done.exit_code, "start it with `replan lab pddl run`" in done.stderr) == (3, True)
 
 
-def test_what_is_refused_in_a_domain_names_the_line_of_its_file(replan, task):
+def test_what_is_refused_in_a_domain_or_a_problem_names_its_file(replan, task, home):
+    run = ("lab", "pddl", "run", *task, "-m", "gpt-5-mini")
+    task[1].write_text(TWO.replace("(on a b)", "(on b a)"))
+    assert_refused(replan(*run), "p.pddl: the goal holds at the beginning", home=home)
     task[0].write_text(BLOCKS.replace("(holding ?x) (clear ?y)", "(or (holding ?x) (clear ?y))"))
-    assert_refused(replan("lab", "pddl", "run", *task, "-m", "gpt-5-mini"), "d.pddl:13: `or` is not supported")
+    assert_refused(replan(*run), "d.pddl:13: `or` is not supported")
 
 
 BAD = "; from a model\n(unstack b a)\n(pick-up a)\n(stack a b)\n"
@@ -183,14 +170,10 @@ def test_the_object_has_the_first_action_that_cannot_run(replan, files):
     ]
 
 
-def test_the_report_names_it_with_its_line(replan, files):
-    result = check(replan, files, files / "bad.txt")
-    assert "first action that cannot run: 2 (pick-up a), line 3" in result.stdout
-
-
-def test_annotations_point_at_the_line_of_the_action(replan, files):
-    result = check(replan, files, files / "bad.txt", "--format", "github")
-    assert f"::error file={files / 'bad.txt'},line=3,title=plan.precondition_deleted::" in result.stdout
+def test_the_report_and_annotations_name_it_with_its_line(replan, files):
+    assert "first action that cannot run: 2 (pick-up a), line 3" in check(replan, files, files / "bad.txt").stdout
+    told = check(replan, files, files / "bad.txt", "--format", "github").stdout
+    assert f"::error file={files / 'bad.txt'},line=3,title=plan.precondition_deleted::" in told
 
 
 def test_a_plan_comes_from_standard_input(replan, files):

@@ -8,25 +8,9 @@ from replan.runs.engine import Engine
 from replan_lab.experiments.live_runner import RUNS, run_live
 from replan_lab.experiments.results import RESULTS, ResultsFolder
 from runtime.core.errors import UsageProblem
+from tests.cli.samples import PLAN
 from tests.support.openai_server import Answer, serve
 
-PLAN = {
-    "plan_id": "p",
-    "initial_state": ["a"],
-    "goal_state": ["b"],
-    "total_retry_budget": 1,
-    "steps": [
-        {
-            "step_id": "s",
-            "name": "S",
-            "generator": "g",
-            "guard": "syntax",
-            "retry_budget": 1,
-            "preconditions": ["a"],
-            "effects": ["b"],
-        }
-    ],
-}
 ASKED = {
     "pipelines": [{"name": "single", "workflow": "single"}],
     "searches": None,

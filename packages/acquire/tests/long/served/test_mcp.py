@@ -9,13 +9,15 @@ from packages.server.tests.mcp.world import at_rest, called, refused, served
 from replan_server.mcp.server import check_arguments, offered_tools
 
 
-async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp_path, monkeypatch):
+def with_documents(tmp_path, monkeypatch):
+    """Serve a home whose settings name an empty folder of documents `market`."""
     (tmp_path / "docs").mkdir()
     named = {"acquisitions": {"documents": {"market": str(tmp_path / "docs")}}}
-    async with (
-        served(tmp_path, monkeypatch, settings=named) as home,
-        home.client() as client,
-    ):
+    return served(tmp_path, monkeypatch, settings=named)
+
+
+async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp_path, monkeypatch):
+    async with with_documents(tmp_path, monkeypatch) as home, home.client() as client:
         order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact"}
         run = (await called(client, "acquire", documents="market", **order))["run_id"]
         state = await at_rest(client, run)
@@ -35,12 +37,7 @@ async def test_where_no_folder_has_a_name_the_refusal_says_where_names_are_given
 
 
 async def test_a_value_is_told_to_a_finished_acquisition(tmp_path, monkeypatch):
-    (tmp_path / "docs").mkdir()
-    named = {"acquisitions": {"documents": {"market": str(tmp_path / "docs")}}}
-    async with (
-        served(tmp_path, monkeypatch, settings=named) as home,
-        home.client() as client,
-    ):
+    async with with_documents(tmp_path, monkeypatch) as home, home.client() as client:
         order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact", "given": GIVEN}
         run = (await called(client, "acquire", documents="market", **order))["run_id"]
         assert (await at_rest(client, run))["status"] == "finished"
@@ -52,12 +49,7 @@ async def test_a_value_is_told_to_a_finished_acquisition(tmp_path, monkeypatch):
 
 
 async def test_an_acquisition_is_a_task_too(tmp_path, monkeypatch):
-    (tmp_path / "docs").mkdir()
-    named = {"acquisitions": {"documents": {"market": str(tmp_path / "docs")}}}
-    async with (
-        served(tmp_path, monkeypatch, settings=named) as home,
-        home.client(**with_tasks()) as client,
-    ):
+    async with with_documents(tmp_path, monkeypatch) as home, home.client(**with_tasks()) as client:
         order = {"profile": "market_size", "goal": "EV charging in Portugal", "documents": "market", "model": "exact"}
         task = (await new_task(client, "acquire", **order)).taskId
         while (state := await until(client.session, task, "input_required"))["status"] == "input_required":

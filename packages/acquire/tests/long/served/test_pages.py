@@ -5,7 +5,7 @@ import re
 
 from packages.acquire.tests.documents.written_documents import as_xlsx
 from packages.server.tests.long.web.test_kinds_on_pages import GOAL, check_prompts, replan, until  # noqa: F401
-from packages.server.tests.web.test_api import Program, api
+from packages.server.tests.web.test_api import Program
 from packages.server.tests.web.world import served
 from tests.tidy.source import ROOT
 
@@ -110,14 +110,3 @@ async def test_the_prompt_and_reply_of_each_model_call_are_shown(tmp_path, repla
         filled = await replan("acquire", "market_size", GOAL, *words, exit_codes=(0, 6))
         await check_prompts(web, filled["run_id"], GOAL)
         assert (await replan("show", filled["run_id"], "--prompt", "plan/v1.a1"))["verified"]
-
-
-async def test_a_unit_that_no_number_holds_is_refused_in_an_acquisition(tmp_path):
-    """With the values that a program gives, as in a reply of a model."""
-    async with api(tmp_path, hosts=False) as (web, program):
-        given = {"core.region": "Chile", "core.currency": "EUR", "market.annual_spend": "5 quettaparsec^12"}
-        order = {"profile": "market_size", "goal": "Sheds", "model": "exact", "given": given}
-        answer = await program.post("/api/acquisitions", order)
-        assert answer.status_code == 422
-        assert "quettaparsec^12" in answer.json()["error"]["message"]
-        assert not await web.reader_rows()

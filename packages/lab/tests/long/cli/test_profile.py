@@ -17,7 +17,7 @@ def two_worlds(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_profile_prints_each_step_and_writes_the_settings(replan, tmp_path):
+def test_a_profile_prints_each_step_writes_the_settings_goes_on_and_is_known_to_later_runs(replan, tmp_path):
     result = replan("lab", "profile", "-m", "simulated:base", *FEW)
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
@@ -35,11 +35,10 @@ def test_a_profile_prints_each_step_and_writes_the_settings(replan, tmp_path):
     assert replan(
         "run", "--dry-run", "-m", "simulated:exact", "-w", str(tmp_path / "profile.yaml"), "-", input="It fails."
     )
-
-
-def test_later_runs_of_the_model_begin_with_its_profile(replan, tmp_path):
+    results = tmp_path / "profile.profile" / "measured" / "results.jsonl"
+    written = results.read_bytes()
     counts = json.loads(replan("lab", "profile", "-m", "simulated:base", *FEW, "--json").stdout)["counted"]
-    assert counts["runs"] == 10
+    assert (counts["runs"], results.read_bytes()) == (10, written), "nothing is asked twice"
     run = json.loads(replan("run", "-m", "simulated:base", "--json", "-", input="It fails.").stdout)["run_id"]
     known = json.loads(replan("show", run, "--tree", "--json").stdout)["author"]
     assert known["source"] == f"profile (10 runs, {counts['date']})"
@@ -56,15 +55,6 @@ def test_a_profile_from_another_version_is_refused_before_any_call(replan, tmp_p
         assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
         assert "model_profiles.yaml" in refused.stderr
         assert "replan lab profile" in refused.stderr
-
-
-def test_the_same_command_goes_on_and_asks_nothing_twice(replan, tmp_path):
-    first = replan("lab", "profile", "-m", "simulated:base", *FEW, "--json")
-    results = tmp_path / "profile.profile" / "measured" / "results.jsonl"
-    written = results.read_bytes()
-    again = replan("lab", "profile", "-m", "simulated:base", *FEW, "--json")
-    assert json.loads(first.stdout) == json.loads(again.stdout)
-    assert results.read_bytes() == written
 
 
 def test_a_model_of_the_journal_is_measured_by_its_recorded_runs(replan, scripted, tmp_path):
