@@ -280,23 +280,23 @@ def _stop_condition(schema: Schema) -> str:
     )
 
 
+def _decided(outcome: str, decision: PlannerDecision, told: str = "", *, aborts: bool = False) -> Hop:
+    """Return a hop with a decision by rules; its reason is that of the decision, unless another one is told."""
+    writes = Writes(decision=decision, decision_origin="deterministic", status="aborted" if aborts else None)
+    return Hop(outcome, told or decision.reasoning, writes)
+
+
 def require_field(path: str) -> Gate:
     """Return the gate that asks the user for a bootstrap field, or aborts the run if no question is left (S62, S63)."""
 
     def gate(state: State) -> Hop:
         if questions_left(state, path):
-            decision = PlannerDecision(action="ask_user", target_field=path, reasoning=f"{path} is needed first")
-            return Hop(
-                "ask", f"{path} is asked of the user", Writes(decision=decision, decision_origin="deterministic")
-            )
+            ask = PlannerDecision(action="ask_user", target_field=path, reasoning=f"{path} is needed first")
+            return _decided("ask", ask, f"{path} is asked of the user")
         why = f"{path} is needed first, and the user has given no answer"
-        decision = PlannerDecision(action="finish", target_field=path, reasoning=why)
-        return Hop("exhausted", why, Writes(decision=decision, decision_origin="deterministic", status="aborted"))
+        return _decided("exhausted", PlannerDecision(action="finish", target_field=path, reasoning=why), aborts=True)
 
     return gate
-
-
-ALL_COLLECTED = "All raw inputs collected."
 
 
 def acquisition_gate(state: State) -> Hop:
@@ -304,32 +304,24 @@ def acquisition_gate(state: State) -> Hop:
     planner = state.planner
     blocked = is_blocked(state)
     if blocked and planner.reflections and planner.reflections[-1].finish:
-        return _finish("a review proposes to finish with what there is")
+        end = PlannerDecision(action="finish", reasoning="a review proposes to finish with what there is")
+        return _decided("all_collected", end)
     if blocked and (task := next_acquisition_task(state)) is not None:
-        return _task(task, f"the calculation is blocked: {task.reasoning}")
+        return _decided("task", task, f"the calculation is blocked: {task.reasoning}")
     schema = schema_of(state)
     missing = [*missing_fields(schema)]
     others = [*open_components(schema), *optional_fields(schema)]
     if first_task(state, schema, missing) is not None:
         return Hop("undecided", f"no value yet: {', '.join(missing)}")
     if (task := first_task(state, schema, others)) is not None:
-        return _task(task, task.reasoning)
+        return _decided("task", task)
     lost = [path for path in (*missing, *others) if schema.fields[path].required]
     if lost:  # Nothing is left to do for them, so `retry_gate` ends the run.
         why = f"nothing else can supply {lost[0]}"
-        return _task(PlannerDecision(action="ask_user", target_field=lost[0], reasoning=why), why)
+        return _decided("task", PlannerDecision(action="ask_user", target_field=lost[0], reasoning=why))
     if (task := first_task(state, schema, chance_finds(state, schema))) is not None:
-        return _task(task, f"{task.target_field} was found by another search only")
-    return _finish(ALL_COLLECTED)
-
-
-def _task(decision: PlannerDecision, reason: str) -> Hop:
-    return Hop("task", reason, Writes(decision=decision, decision_origin="deterministic"))
-
-
-def _finish(reason: str) -> Hop:
-    decision = PlannerDecision(action="finish", reasoning=reason)
-    return Hop("all_collected", reason, Writes(decision=decision, decision_origin="deterministic"))
+        return _decided("task", task, f"{task.target_field} was found by another search only")
+    return _decided("all_collected", PlannerDecision(action="finish", reasoning="All raw inputs collected."))
 
 
 def plan(state: State) -> Hop | None:
@@ -430,8 +422,7 @@ def retry_gate(state: State) -> Hop:
             return _replace_search(state, path, f"nothing is left to search for {path}")
     elif decision.action == "ask_user" and not questions_left(state, path):
         why = f"{path} cannot be had: the user has given no answer"
-        end = PlannerDecision(action="finish", target_field=path, reasoning=why)
-        return Hop("aborted", why, Writes(decision=end, decision_origin="deterministic", status="aborted"))
+        return _decided("aborted", PlannerDecision(action="finish", target_field=path, reasoning=why), aborts=True)
     return Hop("kept", "within the attempts")
 
 
@@ -445,10 +436,9 @@ def _replace_search(state: State, path: str, why: str) -> Hop:
     ]
     if askable:
         question = PlannerDecision(action="ask_user", target_field=askable[0], reasoning=why)
-        writes = Writes(decision=question, decision_origin="deterministic")
-        return Hop("rewritten", f"{why}: the user is asked for {askable[0]}", writes)
+        return _decided("rewritten", question, f"{why}: the user is asked for {askable[0]}")
     review = PlannerDecision(action="reflect", target_field=path, reasoning=why)
-    return Hop("rewritten", f"{why}: a review", Writes(decision=review, decision_origin="deterministic"))
+    return _decided("rewritten", review, f"{why}: a review")
 
 
 def maybe_calculate(state: State) -> Hop:
@@ -469,20 +459,16 @@ def maybe_calculate(state: State) -> Hop:
     same = calculation.inputs_hash == now
     if not (same and calculation.status != "none") and calculation.count < caps.calculations:
         why = "the calculation is missing" if calculation.status == "none" else "values have changed since"
-        changes = Writes(decision=PlannerDecision(action="calculate", reasoning=why), decision_origin="deterministic")
-        return Hop("calculate", why, changes)
+        return _decided("calculate", PlannerDecision(action="calculate", reasoning=why))
     # Without a usable reply there is no review, and an aborted run needs none.
     if calculation.status == "blocked" and not planner.llm_failed and planner.status == "active":
         reviews = [reflection for reflection in planner.reflections if reflection.inputs_hash == now]
         if len(reviews) < REFLECTIONS_MAX and not any(review.finish for review in reviews):
-            why = "the calculation is blocked"
-            changes = Writes(decision=PlannerDecision(action="reflect", reasoning=why), decision_origin="deterministic")
-            return Hop("reflect", why, changes)
+            return _decided("reflect", PlannerDecision(action="reflect", reasoning="the calculation is blocked"))
     return _end_hop(decision, decision.reasoning or "nothing is left to do")
 
 
 def _end_hop(decision: PlannerDecision, why: str) -> Hop:
     if decision.action == "finish":
         return Hop("finish", decision.reasoning or why)
-    end = PlannerDecision(action="finish", reasoning=why)
-    return Hop("finish", why, Writes(decision=end, decision_origin="deterministic"))
+    return _decided("finish", PlannerDecision(action="finish", reasoning=why))

@@ -123,7 +123,7 @@ def _check_made_field(profile: Profile, path: str, key: KeyPath, spec: FieldSpec
         return
     if spec.source not in ("web", "user") or spec.type != "number":
         yield (*key, "source"), "a component is a number of source `web` or `user`", ""
-    if path.count(".") > 3 or path in profile.fields:
+    if path.count(".") > 3:
         yield key, f"{path!r} is too long a path", "at most four parts"
 
 

@@ -63,13 +63,8 @@ def _value_json(value: FieldValue) -> dict[str, Any]:
     if value.low is not None:
         shown |= {"low": value.low, "high": value.high}
     shown |= {"via": value.via, "source": value.source}
-    if value.period:
-        shown["period"] = value.period
-    if value.place:
-        shown["place"] = value.place
-    if value.quote:
-        shown["quote"] = value.quote
-    return {**shown, "confidence": value.confidence}
+    stated = {"period": value.period, "place": value.place, "quote": value.quote}
+    return {**shown, **{name: text for name, text in stated.items() if text}, "confidence": value.confidence}
 
 
 class GateJson(TypedDict):

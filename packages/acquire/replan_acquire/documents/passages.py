@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from replan_acquire.documents.text_document import Document
-from replan_acquire.quantities.numerals import DecimalMark
+from replan_acquire.quantities.numerals import DecimalMark, decimal_mark, language_of
 from runtime.core.events import make_storable
 
 PASSAGES_MAX = 10
@@ -69,6 +69,20 @@ def clean_text(text: str) -> str:
 
 PASSAGE_CHARACTERS = 900
 """A passage ends at the next paragraph once it has this many characters."""
+
+
+def found_passage(source: str, title: str, text: str, place: str = "") -> Passage:
+    """Return a passage that a service or a server has found, within the limits."""
+    text, place = clean_text(text)[:PASSAGE_CHARACTERS_MAX], clean_text(place)[:100]
+    language = language_of(text)
+    return Passage(
+        clean_text(source)[:NAME_CHARACTERS_MAX],
+        clean_text(title)[:NAME_CHARACTERS_MAX],
+        text,
+        decimal_mark=decimal_mark(text, language),
+        language=language,
+        places=((0, place),) if place else (),
+    )
 
 
 def passages_of(document: Document) -> Iterator[Passage]:

@@ -20,19 +20,16 @@ from actors.handlers.tools import PreparedCall, Tool, ToolResult
 from actors.run.tools import ToolOutcome
 from replan_acquire.documents.index import DocumentIndex, open_index
 from replan_acquire.documents.passages import (
-    NAME_CHARACTERS_MAX,
-    PASSAGE_CHARACTERS_MAX,
     PASSAGES_MAX,
     QUERY_CHARACTERS_MAX,
     Passage,
     SearchFault,
-    clean_text,
+    found_passage,
     passages_of,
     search_output,
 )
 from replan_acquire.documents.search_config import McpSearch
 from replan_acquire.documents.text_document import text_document
-from replan_acquire.quantities.numerals import decimal_mark, language_of
 
 OUTPUT_BYTES_MAX = 1024 * 1024
 RESULTS_READ = 100
@@ -113,20 +110,10 @@ def _passage(result: object, server: str) -> Passage | None:
         result = {"text": result}
     if not isinstance(result, dict):
         return None
-    text = clean_text(_first_text(result, _TEXTS))[:PASSAGE_CHARACTERS_MAX]
+    text, title, place = (_first_text(result, names) for names in (_TEXTS, _TITLES, _PLACES))
     if not text.strip():
         return None
-    source = clean_text(_first_text(result, _SOURCES) or server)[:NAME_CHARACTERS_MAX]
-    title, place = (clean_text(_first_text(result, names)) for names in (_TITLES, _PLACES))
-    language = language_of(text)
-    return Passage(
-        source,
-        title[:NAME_CHARACTERS_MAX],
-        text,
-        decimal_mark=decimal_mark(text, language),
-        language=language,
-        places=((0, place[:100]),) if place else (),
-    )
+    return found_passage(_first_text(result, _SOURCES) or server, title, text, place)
 
 
 def _first_text(result: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -9,15 +9,7 @@ from urllib.parse import urlencode, urlsplit
 import httpcore2
 import trio
 
-from replan_acquire.documents.passages import (
-    NAME_CHARACTERS_MAX,
-    PASSAGE_CHARACTERS_MAX,
-    QUERY_CHARACTERS_MAX,
-    Passage,
-    SearchFault,
-    clean_text,
-)
-from replan_acquire.quantities.numerals import decimal_mark, language_of
+from replan_acquire.documents.passages import QUERY_CHARACTERS_MAX, Passage, SearchFault, found_passage
 from runtime.models.providers import is_local
 
 ANSWER_BYTES_MAX = 1024 * 1024
@@ -146,13 +138,4 @@ def _passage(result: object) -> Passage | None:
     source, title, text = (result.get(key) for key in ("url", "title", "content"))
     if not (isinstance(source, str) and isinstance(text, str) and text.strip()):
         return None
-    text = clean_text(text)[:PASSAGE_CHARACTERS_MAX]
-    title = clean_text(title)[:NAME_CHARACTERS_MAX] if isinstance(title, str) else ""
-    language = language_of(text)
-    return Passage(
-        clean_text(source)[:NAME_CHARACTERS_MAX],
-        title,
-        text,
-        decimal_mark=decimal_mark(text, language),
-        language=language,
-    )
+    return found_passage(source, title if isinstance(title, str) else "", text)

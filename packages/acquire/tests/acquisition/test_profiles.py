@@ -20,96 +20,77 @@ def test_the_shipped_profiles_load_by_name():
         load_profile("market_sise")
 
 
-def changed(tmp_path, change):
-    value = yaml.safe_load(yaml.safe_dump(SMALL))
-    change(value)
-    return profile_file(tmp_path, yaml.safe_dump(value, sort_keys=False))
-
-
-def field(**keys):
-    return lambda value: value["fields"]["market.shops"].update(keys)
-
-
-def derived(value, **formulas):
-    for path, formula in formulas.items():
-        label = {"label": path, "source": "derived", "formula": formula}
-        value["fields"][f"x.{path}"] = label
-
-
+SHOPS = ("fields", "market.shops")
+TOTAL = ("calculator", "results", "total", "formula")
 WRONG = {
-    "unknown unit": (field(unit="shoop"), "'shoop' is not a known unit", "fields.market.shops.unit"),
-    "bounds": (field(minimum=5, maximum=2), "5 is above the maximum, 2", "fields.market.shops.minimum"),
-    "default out of bounds": (field(maximum=2, default=3), "3 is outside of the bounds", "fields.market.shops.default"),
-    "default of another type": (field(default="many"), "does not fit the type", "fields.market.shops.default"),
-    "unknown key": (field(units="shop"), "unknown key 'units'", "fields.market.shops.units"),
-    "unknown name": (
-        lambda value: value["calculator"]["results"]["total"].update(formula="market.shop * 2"),
-        "'market.shop' is not a field",
-        "calculator.results.total.formula",
-    ),
-    "wrong dimension": (
-        lambda value: value["calculator"]["results"]["total"].update(formula="market.shops * 2"),
-        "the formula gives shop",
-        "calculator.results.total.formula",
-    ),
-    "not a formula": (
-        lambda value: value["calculator"]["results"]["total"].update(formula="__import__('os')"),
-        "not a formula",
-        "calculator.results.total.formula",
-    ),
+    "unknown unit": ((*SHOPS, "unit"), "shoop", "'shoop' is not a known unit"),
+    "bounds": (SHOPS, {"minimum": 5, "maximum": 2}, "5 is above the maximum, 2"),
+    "default out of bounds": (SHOPS, {"maximum": 2, "default": 3}, "3 is outside of the bounds"),
+    "default of another type": ((*SHOPS, "default"), "many", "does not fit the type"),
+    "unknown key": ((*SHOPS, "units"), "shop", "unknown key 'units'"),
+    "unknown name": (TOTAL, "market.shop * 2", "'market.shop' is not a field"),
+    "wrong dimension": (TOTAL, "market.shops * 2", "the formula gives shop"),
+    "not a formula": (TOTAL, "__import__('os')", "not a formula"),
     "cycle of fields": (
-        lambda value: derived(value, a="x.b + 1", b="x.a + 1"),
+        ("fields",),
+        {
+            f"x.{path}": {"label": path, "source": "derived", "formula": formula}
+            for path, formula in {"a": "x.b + 1", "b": "x.a + 1"}.items()
+        },
         "fields need each other: x.a → x.b → x.a",
-        "fields.x.a.formula",
     ),
-    "bootstrap without a field": (
-        lambda value: value.update(bootstrap=["core.regio"]),
-        "'core.regio' is not a field",
-        "bootstrap[0]",
-    ),
-    "bootstrap of documents": (
-        lambda value: value.update(bootstrap=["market.shops"]),
-        "the source of 'market.shops' is 'web'",
-        "bootstrap[0]",
-    ),
+    "bootstrap without a field": (("bootstrap",), ["core.regio"], "'core.regio' is not a field"),
+    "bootstrap of documents": (("bootstrap",), ["market.shops"], "the source of 'market.shops' is 'web'"),
     "unit of a field that is asked later": (
-        lambda value: value.update(bootstrap=["core.region"]),
+        ("bootstrap",),
+        ["core.region"],
         "is not a bootstrap field of type `currency`",
-        "fields.market.price.unit",
     ),
     "mixed currencies": (
-        lambda value: value.update(stop_when=[{"check": "market.price > market.shops", "why": "x"}]),
+        ("stop_when",),
+        [{"check": "market.price > market.shops", "why": "x"}],
         "compares EUR/shop with shop",
-        "stop_when[0].check",
     ),
     "decomposition that does not use a component": (
-        lambda value: value["fields"]["market.visits"]["decomposition"].update(formula="2 * rate"),
+        ("fields", "market.visits", "decomposition", "formula"),
+        "2 * rate",
         "the formula does not use 'people'",
-        "fields.market.visits.decomposition.fields.people",
     ),
-    "derived without a formula": (field(source="derived"), "needs one", "fields.market.shops.formula"),
-    "choices of a number": (field(choices=["a"]), "belongs to a field of type `choice`", "fields.market.shops.choices"),
-    "path": (lambda value: value["fields"].update({"A b": {"label": "x"}}), "one to four names", "fields"),
-    "unit of a text": (
-        lambda value: value["fields"]["core.region"].update(unit="shop"),
-        "a field of type `text` has no unit",
-        "fields.core.region.unit",
-    ),
-    "declared unit": (lambda value: value.update(units={"meter": ""}), "'meter' is a unit already", "units.meter"),
+    "derived without a formula": ((*SHOPS, "source"), "derived", "needs one"),
+    "choices of a number": ((*SHOPS, "choices"), ["a"], "belongs to a field of type `choice`"),
+    "path": (("fields", "A b"), {"label": "x"}, "one to four names"),
+    "unit of a text": (("fields", "core.region", "unit"), "shop", "a field of type `text` has no unit"),
+    "declared unit": (("units", "meter"), "", "'meter' is a unit already"),
 }
+"""What is changed in the small profile, and the cause."""
+PLACES = {
+    "bounds": "fields.market.shops.minimum",
+    "default out of bounds": "fields.market.shops.default",
+    "cycle of fields": "fields.x.a.formula",
+    "unit of a field that is asked later": "fields.market.price.unit",
+    "mixed currencies": "stop_when[0].check",
+    "decomposition that does not use a component": "fields.market.visits.decomposition.fields.people",
+    "derived without a formula": "fields.market.shops.formula",
+    "path": "fields",
+}
+"""The key that is named, where it is not the one that is changed."""
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_profile_is_refused_in_one_line_with_file_line_and_key(tmp_path, name):
-    change, cause, key = WRONG[name]
-    path = changed(tmp_path, change)
+    keys, value, cause = WRONG[name]
+    profile = place = yaml.safe_load(yaml.safe_dump(SMALL))
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = {**place.get(keys[-1], {}), **value} if isinstance(value, dict) else value
+    path = profile_file(tmp_path, yaml.safe_dump(profile, sort_keys=False))
     with pytest.raises(UsageProblem) as caught:
         load_profile(str(path))
     problem = caught.value
     assert cause in problem.cause
     place, _, named = problem.place.partition(" ")
     assert place.startswith(f"{path}:")
-    assert named.startswith(key)
+    assert named.startswith(PLACES.get(name, ".".join(keys)))
     assert "\n" not in str(problem)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -71,7 +71,9 @@ def profile(
     """
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a profile asks a model only if you name it")
-    _check_limit(max_calls, max_cost)
+    if max_calls is None and max_cost is None:
+        hint = "--max-calls N or --max-cost USD bounds all tasks"
+        raise UsageProblem("a profile needs a limit", place="lab profile", hint=hint)
     from replan.cli.home import registry_of
     from replan.cli.terminal.console import print_json
     from replan.setup.installation import data_root
@@ -139,12 +141,6 @@ def _keep_counts(events: list[list[PlanningEvent]], path: Path, lines: list[str]
     return {"counted": counts.model_dump()}
 
 
-def _check_limit(max_calls: int | None, max_cost: float | None) -> None:
-    if max_calls is None and max_cost is None:
-        hint = "--max-calls N or --max-cost USD bounds all tasks"
-        raise UsageProblem("a profile needs a limit", place="lab profile", hint=hint)
-
-
 def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[PlanningEvent]]:
     if prepared.simulated:
         return [arm.lab_events(problem, seed) for arm, problem, seed in prepared.trials]
@@ -155,12 +151,23 @@ def _events(prepared: PreparedExperiment, store: ResultsFolder) -> list[list[Pla
     return trio.run(read_runs, prepared, store)
 
 
+def _counts(trials: Sequence[Trial]) -> dict[str, Any]:
+    from runtime.core.ledger import MICRO
+
+    costs = [trial.micro_usd for trial in trials]
+    return {
+        "tasks": len(trials),
+        "plans": sum(trial.passed for trial in trials),
+        "calls": sum(trial.calls for trial in trials),
+        "cost_usd": None if None in costs else sum(cost or 0 for cost in costs) / MICRO,
+    }
+
+
 def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
     from actors.values.format import format_count
     from replan_lab.experiments.tables import wilson_interval
-    from runtime.core.ledger import MICRO
 
-    plans, calls = sum(trial.passed for trial in trials), sum(trial.calls for trial in trials)
+    _, plans, calls, cost = _counts(trials).values()
     low, high = wilson_interval(plans, len(trials))
     yield (
         f"Plans: {plans} of {format_count(len(trials), 'task')} ({plans / max(1, len(trials)):.0%}, "
@@ -169,8 +176,7 @@ def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
     if len(trials) < tasks:
         yield f"The limit was reached before {format_count(tasks - len(trials), 'more task')} could be planned."
     if plans:
-        costs = [trial.micro_usd for trial in trials]
-        money = "" if None in costs else f" and ${sum(cost or 0 for cost in costs) / MICRO / plans:.4f}"
+        money = "" if cost is None else f" and ${cost / plans:.4f}"
         yield f"A plan takes {calls / plans:.1f} calls{money}, those for tasks without a plan included."
 
 
@@ -209,18 +215,6 @@ def _rows(measures: Measures) -> Table:
         }
         for step in measures.steps
     ]
-
-
-def _counts(trials: Sequence[Trial]) -> dict[str, object]:
-    from runtime.core.ledger import MICRO
-
-    costs = [trial.micro_usd for trial in trials]
-    return {
-        "tasks": len(trials),
-        "plans": sum(trial.passed for trial in trials),
-        "calls": sum(trial.calls for trial in trials),
-        "cost_usd": None if None in costs else sum(cost or 0 for cost in costs) / MICRO,
-    }
 
 
 def _object(measures: Measures, fit: Fit, preference: Preference) -> dict[str, object]:

@@ -90,9 +90,6 @@ def race(
     """
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a race asks a model only if you name it")
-    if max_calls is None and max_cost is None:
-        hint = "--max-calls N or --max-cost USD bounds the whole race"
-        raise UsageProblem("a race needs a limit", place="lab race", hint=hint)
     from replan.cli.home import registry_of
     from replan.cli.terminal.console import notice, print_json
     from replan.setup.installation import data_root

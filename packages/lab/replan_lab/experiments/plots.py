@@ -48,6 +48,12 @@ class Point:
     x: float = 0.0
 
 
+def point_in(row: Mapping[str, object], name: str, x: str = "") -> Point:
+    """Return the point of a column and its interval in a row of a table; `x` is the column of the position, if any."""
+    columns = (name, f"{name}_low", f"{name}_high", *([x] if x else []))
+    return Point(*(float(str(row[column])) for column in columns))
+
+
 def curves(
     title: str, lines: Mapping[str, Sequence[Point]], x_label: str, y_label: str, ticks: Sequence[float] = ()
 ) -> str:

@@ -14,7 +14,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from replan_lab.experiments.plots import Point, curves, groups, points
+from replan_lab.experiments.plots import Point, curves, groups, point_in, points
 from replan_lab.experiments.tables import Row, Table, round_value
 from replan_lab.recorded_dialogues.policies import ARMS, BASELINE, ModelRecord, Policy, RejectedAttempt, Seen
 from replan_lab.recorded_dialogues.records import Move, RecordedAttempt, RecordedDialogue, Records
@@ -325,11 +325,11 @@ def _until(dialogue: RecordedDialogue, repeats: float, attempts: float) -> tuple
 def plots_of(comparison: PlayedRecords, tables: Mapping[str, Table]) -> Iterator[tuple[str, str]]:
     """Yield (name, SVG) of each plot."""
     baseline = baseline_of(comparison.played)
-    delta = {str(row["arm"]): _point(row, "delta") for row in tables["arms"] if row["arm"] != baseline}
+    delta = {str(row["arm"]): point_in(row, "delta") for row in tables["arms"] if row["arm"] != baseline}
     yield "delta", points(f"Success less that of `{baseline}`", delta, "paired, 95 % intervals (bootstrap over tasks)")
     lines: dict[str, list[Point]] = {}
     for row in tables["budgets"]:
-        lines.setdefault(str(row["arm"]), []).append(_point(row, "success", float(str(row["attempts"]))))
+        lines.setdefault(str(row["arm"]), []).append(point_in(row, "success", "attempts"))
     yield "budgets", curves("Success within some attempts", lines, "attempts", "success")
     moves: dict[str, dict[str, Point]] = {
         str(row["model"]): {
@@ -341,8 +341,3 @@ def plots_of(comparison: PlayedRecords, tables: Mapping[str, Table]) -> Iterator
         for row in tables["models"]
     }
     yield "models", groups("Success by move and model", moves, "share of cases")
-
-
-def _point(row: Mapping[str, object], name: str, x: float = 0.0) -> Point:
-    value, low, high = (float(str(row[key])) for key in (name, f"{name}_low", f"{name}_high"))
-    return Point(value, low, high, x)

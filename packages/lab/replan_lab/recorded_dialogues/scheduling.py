@@ -3,12 +3,12 @@
 `one_after_the_other` gives a task all its attempts before the next task begins.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replan_lab.experiments.plots import Point, curves
+from replan_lab.experiments.plots import curves, point_in
 from replan_lab.experiments.tables import Row, Table, round_value
 from replan_lab.recorded_dialogues.policy_evaluation import SEED
 from replan_lab.recorded_dialogues.records import Records
@@ -81,11 +81,7 @@ def _in_turn(tasks: NDArray[np.int64], drawn: NDArray[np.int64]) -> list[float]:
 def queue_plot(table: Table) -> str:
     """Return the plot of the shares by budget."""
     lines = {
-        name.replace("_", " "): [_point(row, name) for row in table] for name in ("one_after_the_other", "in_turn")
+        name.replace("_", " "): [point_in(row, name, "attempts_per_task") for row in table]
+        for name in ("one_after_the_other", "in_turn")
     }
     return curves("Tasks solved within a common budget", lines, "attempts for each task", "share of tasks solved")
-
-
-def _point(row: Mapping[str, object], name: str) -> Point:
-    value, low, high, x = (float(str(row[key])) for key in (name, f"{name}_low", f"{name}_high", "attempts_per_task"))
-    return Point(value, low, high, x)

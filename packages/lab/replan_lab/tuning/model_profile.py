@@ -119,7 +119,7 @@ def write_profile(model: str, profile: ModelProfile, path: Path) -> None:
     """Write the profile of a model into the home's file, in place of an earlier one. Raises `UsageProblem`."""
     found = read_profiles(path)
     profiles = found.model_copy(update={"models": {**found.models, unpin_model(model): profile}})
-    _write(path, yaml.safe_dump(profiles.model_dump(), sort_keys=False, allow_unicode=True))
+    write_file(path, yaml.safe_dump(profiles.model_dump(), sort_keys=False, allow_unicode=True))
 
 
 def _count_attempt(measure: StepMeasure, before: bool | None, *, accepted: bool, malformed: bool) -> StepMeasure:
@@ -323,13 +323,9 @@ def comparison_definition(tasks: Path, fit: Fit) -> dict[str, Any]:
 def write_definition(folder: Path, value: Mapping[str, Any], fit: Fit | None = None) -> Path:
     """Write an experiment, with the profiles of a fit beside it. Return its file. Raises `UsageProblem`."""
     path = folder / f"{value['name']}.yaml"
-    try:
-        (folder / PROFILES).mkdir(parents=True, exist_ok=True)
-        for name, text in ({} if fit is None else fit.profiles()).items():
-            (folder / PROFILES / f"{name}.yaml").write_text(text, encoding="utf-8")
-        path.write_text(yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True), encoding="utf-8")
-    except OSError as error:
-        raise UsageProblem(f"cannot be written: {error.strerror}", place=str(folder)) from None
+    for name, text in ({} if fit is None else fit.profiles()).items():
+        write_file(folder / PROFILES / f"{name}.yaml", text)
+    write_file(path, yaml.safe_dump(dict(value), sort_keys=False, allow_unicode=True))
     return path
 
 
@@ -344,11 +340,7 @@ def first_tasks(folder: Path, count: int) -> Path:
         by_category.setdefault(json.loads(line)["category"], []).append(line)
     chosen = list(chain.from_iterable(zip(*by_category.values(), strict=True)))[:count]
     path = folder / TASKS.name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(chosen) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UsageProblem(f"cannot be written: {error.strerror}", place=str(folder)) from None
+    write_file(path, "\n".join(chosen) + "\n")
     return path
 
 
@@ -384,10 +376,11 @@ def check_target(path: Path) -> None:
 def write_tuned(path: Path, command: str, comments: Iterable[str], text: str) -> None:
     """Write the result of a command as a YAML file under a comment, completely or not at all. Raises `UsageProblem`."""
     head = "".join(f"# {' '.join(comment.split())}\n" for comment in comments)
-    _write(path, f"{MARK}{command}`.\n{head}{text}")
+    write_file(path, f"{MARK}{command}`.\n{head}{text}")
 
 
-def _write(path: Path, text: str) -> None:
+def write_file(path: Path, text: str) -> None:
+    """Write a file and the folders above it, completely or not at all. Raises `UsageProblem`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text.encode())

@@ -22,6 +22,7 @@ from replan_lab.experiments.preparation import Installation, PreparedExperiment,
 from replan_lab.experiments.results import CUT_SHORT, ResultsFolder, Trial
 from replan_lab.experiments.tables import Interval, mean_interval, wilson_interval
 from replan_lab.simulated.author import profile_of
+from replan_lab.tuning.model_profile import write_file
 from runtime.core.errors import UsageProblem
 from runtime.core.ledger import MICRO, micro_limit
 
@@ -291,7 +292,7 @@ def _split_able(
 def _check_limit(order: RaceOrder) -> None:
     if order.calls is None and order.usd is None:
         hint = "--max-calls N or --max-cost USD bounds the whole race"
-        raise UsageProblem("a race has no limit", place="lab race", hint=hint)
+        raise UsageProblem("a race needs a limit", place="lab race", hint=hint)
     if order.calls is None and profile_of(parse_model_spec(pin_model(order.model))) is not None:
         raise UsageProblem("a simulated model costs nothing", place="--max-cost", hint="limit --max-calls")
 
@@ -313,10 +314,6 @@ def _write(
         "budget": budget,
         "concurrency": order.concurrency,
     }
-    try:
-        files.mkdir(parents=True, exist_ok=True)
-        for entrant in entrants:
-            (files / f"{entrant.name}.yaml").write_text(entrant.text(max(order.caps)), encoding="utf-8")
-        path.write_text(yaml.safe_dump(value, sort_keys=False, allow_unicode=True), encoding="utf-8")
-    except OSError as error:
-        raise UsageProblem(f"cannot be written: {error.strerror}", place=str(path.parent)) from None
+    for entrant in entrants:
+        write_file(files / f"{entrant.name}.yaml", entrant.text(max(order.caps)))
+    write_file(path, yaml.safe_dump(value, sort_keys=False, allow_unicode=True))

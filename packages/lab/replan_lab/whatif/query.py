@@ -64,9 +64,28 @@ def findings_of(asked: WhatIfQuery, environment: Mapping[str, str] = os.environ)
     )
     there = database_url(environment) is not None or home.journal.exists()
     opening = open_raw(journal_url(environment), use_another=USE_ANOTHER_HOME) if there else nullcontext()
+    budgeted = config.home_budget.budget != HomeBudget()
     with opening as store:
-        budgeted = config.home_budget.budget != HomeBudget()
-        return _fold_runs(store, asked.runs, request, asked.release, asked.seconds, daily_budget=budgeted)
+        checkout = Checkout.own() if asked.release is None else Checkout.at(asked.release)
+        rows = list[RunRow]()
+        if store is not None:
+            with store.look() as reader:
+                rows = reader.rows(ALL)
+        elif asked.runs:
+            raise RunNotFound(asked.runs[0])
+        if asked.runs:
+            named = {find_run(rows, run) for run in asked.runs}
+            rows = [row for row in rows if row.run in named]
+        rows = [row for row in rows if row.last_seq > 0]
+        rows.sort(key=lambda row: row.status != "waiting")
+        unread = dict[str, str]()
+        stored = iter(()) if store is None else _read_stored(store, [row.run for row in rows], unread)
+        processes = 1 if len(rows) <= FEW else min(8, os.cpu_count() or 1)
+        found = fold_all(stored, request, checkout, seconds=asked.seconds, processes=processes, daily_budget=budgeted)
+    statuses = {row.run: row.status for row in rows}
+    found += [RunComparison(run, FoldOutcome.UNREADABLE, statuses[run], reason=cause) for run, cause in unread.items()]
+    order = {row.run: place for place, row in enumerate(rows)}
+    return sorted(found, key=lambda item: order[item.run])
 
 
 def _absolute(name: str | None) -> str:
@@ -74,41 +93,6 @@ def _absolute(name: str | None) -> str:
     if not name:
         return ""
     return str(Path(name).absolute()) if os.path.lexists(name) or os.sep in name else name
-
-
-def _fold_runs(
-    store: "RawStore | None",
-    runs: Sequence[str],
-    request: EditRequest,
-    release: str | None,
-    seconds: float,
-    *,
-    daily_budget: bool,
-) -> list[RunComparison]:
-    checkout = Checkout.own() if release is None else Checkout.at(release)
-    rows = list[RunRow]()
-    if store is not None:
-        with store.look() as reader:
-            rows = reader.rows(ALL)
-    elif runs:
-        raise RunNotFound(runs[0])
-    if runs:
-        named = {find_run(rows, run) for run in runs}
-        rows = [row for row in rows if row.run in named]
-    rows = [row for row in rows if row.last_seq > 0]
-    rows.sort(key=lambda row: row.status != "waiting")
-    unread = dict[str, str]()
-
-    def stored() -> Iterator[StoredRun]:
-        assert store is not None or not rows
-        yield from () if store is None else _read_stored(store, [row.run for row in rows], unread)
-
-    processes = 1 if len(rows) <= FEW else min(8, os.cpu_count() or 1)
-    found = fold_all(stored(), request, checkout, seconds=seconds, processes=processes, daily_budget=daily_budget)
-    statuses = {row.run: row.status for row in rows}
-    found += [RunComparison(run, FoldOutcome.UNREADABLE, statuses[run], reason=cause) for run, cause in unread.items()]
-    order = {row.run: place for place, row in enumerate(rows)}
-    return sorted(found, key=lambda item: order[item.run])
 
 
 def _read_stored(store: "RawStore", runs: Sequence[str], unread: dict[str, str]) -> Iterator[StoredRun]:

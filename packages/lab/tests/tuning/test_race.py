@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 import trio
 
-from packages.lab.tests.experiments.test_live_runner import PLAN
 from replan.setup.installation import data_root
 from replan.setup.plugins import registry
 from replan.setup.settings import UserConfig
@@ -27,6 +26,7 @@ from replan_lab.tuning.race import (
     survivors,
 )
 from runtime.core.errors import UsageProblem
+from tests.cli.samples import PLAN
 from tests.support.openai_server import Answer, serve
 
 ROOT = data_root()
