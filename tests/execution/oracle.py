@@ -11,20 +11,17 @@ class Oracle:
         self.begin(value)
 
     def begin(self, value):
-        """Begin with a plan; the tokens stay."""
         self.value, self.steps = value, {each["step_id"]: each for each in value["steps"]}
         self.policy = all(each.get("repeatable") for each in value["steps"])
         self.pending, self.attempts = set(self.steps), 0
         self.handed_over = False
 
     def ready(self, step_id):
-        """Tell whether a step may start now."""
         needed = self.steps[step_id]
         waits = set(needed.get("dependencies", ())) & self.pending
         return step_id in self.pending and not waits and set(needed["preconditions"]) <= self.tokens
 
     def any_ready(self):
-        """Tell whether some step may start now."""
         return any(self.ready(step_id) for step_id in self.steps)
 
     @property
@@ -32,7 +29,6 @@ class Oracle:
         return set(self.value["goal_state"]) <= self.tokens
 
     def settled(self, event):
-        """Follow the end of a visit of a step."""
         step = self.steps[event.step]
         if event.outcome == "unknown":
             self.handed_over = True
@@ -67,7 +63,6 @@ class Oracle:
         self.escalations += event.handed_over
 
     def visited_again(self, step_id):
-        """Follow the decision that a step is visited once more, or that the plan just goes on."""
         if step_id:
             self.pending.add(step_id)
         self.handed_over = False

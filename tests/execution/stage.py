@@ -33,7 +33,6 @@ PROBLEM = "The login fails with a timeout in app/login.py. Fix the bug."
 
 @cache
 def planning():
-    """Return the configuration of the planning runs of replans."""
     setup = Setup("template:bug", None, registry(), data_root(), {}, 1_000.0)
     config = prepare_planning(PlanningInput(PROBLEM), setup).pinned
     assert isinstance(config, RunConfig)
@@ -204,7 +203,6 @@ class Stage:
         return kinds
 
     def reply(self, text):
-        """Reply to the model's call."""
         self.now += 1.0
         usage = Usage(input_tokens=10, output_tokens=2)
         return self.send(Generated(self.only(MODEL), self.now, 1.0, Reply(text, usage, "toy")))
@@ -218,7 +216,6 @@ class Stage:
         return self.send(Generated(self.only(PLANNER), self.now, 1.0, reply, Amount(calls, 100, 0)))
 
     def proved(self):
-        """Have the guard judge the new plan."""
         [work] = [work for work in self.work.values() if work.address == PROVER]
         brief = self.machine.brief(self.state, work)
         guard = guard_of(self.config.level, self.config.tools, "strong_cyclic", 100)
@@ -242,7 +239,6 @@ class Stage:
         return self.send(Woken(name, self.now))
 
     def park(self):
-        """Tell the run that its driver leaves."""
         return self.send(Parking(self.now))
 
     def resume(self, *, at_once=True):

@@ -42,6 +42,24 @@ def brings(run, *files):
     return run.tool("worktree:diff", output=work.model_dump_json())
 
 
+def worked(*files, **fields):
+    """Return an execution whose agent has brought its work."""
+    run = stage(**fields)
+    recorded(run)
+    works(run)
+    brings(run, *files)
+    return run
+
+
+def begun(*given, **fields):
+    """Return an execution whose agent was begun by a driver that is gone."""
+    run = stage(*given, **fields)
+    recorded(run)
+    [name] = run.requests("tool:coder")
+    run.send(Begun(name, run.now, "host/ns/1/2"))
+    return run
+
+
 def request(run):
     [work] = run.work.values()
     return work.request
@@ -84,10 +102,7 @@ def test_the_phases_are_those_of_an_agent_whatever_checks_it():
 
 
 def test_a_failed_check_merges_nothing_and_the_next_attempt_is_told_why():
-    run = stage()
-    recorded(run)
-    works(run)
-    brings(run)
+    run = worked()
     run.tool("check", ToolOutcome.FAILED, output="2 tests failed")
     assert not run.state.effects
     recorded(run)
@@ -156,10 +171,7 @@ def test_a_workspace_that_is_no_repository_fails_the_attempt_before_the_agent_is
 @pytest.mark.parametrize("files", [("app/login.py", "tests/x.py"), ("tests",)])
 def test_work_on_a_protected_path_is_neither_checked_nor_merged(files):
     protects = {"id": "r", "kind": "must_avoid", "text": "no tests", "quote": "no tests", "paths": ["tests"]}
-    run = stage(value=plan(step("a", "start", "goal", retry_budget=1), requirements=[protects]), replans=False)
-    recorded(run)
-    works(run)
-    brings(run, *files)
+    run = worked(*files, value=plan(step("a", "start", "goal", retry_budget=1), requirements=[protects]), replans=False)
     assert not run.requests("tool:check")
     assert not run.requests("tool:workspace:merge")
     assert "the agent's work is not merged: must_avoid: no tests" in str(run.events)
@@ -167,7 +179,6 @@ def test_work_on_a_protected_path_is_neither_checked_nor_merged(files):
 
 
 def taken_over(run):
-    """Have a new driver take the run over and end what is left of the agent."""
     run.resume()
     [name] = [name for name in run.requests() if name.startswith("check:")]
     run.now += 1.0
@@ -175,10 +186,7 @@ def taken_over(run):
 
 
 def killed(use):
-    run = stage(use)
-    recorded(run)
-    [name] = run.requests("tool:coder")
-    run.send(Begun(name, run.now, "host/ns/1/2"))
+    run = begun(use)
     taken_over(run)
     return run
 
@@ -219,10 +227,7 @@ def test_a_call_that_was_not_begun_costs_nothing():
 
 
 def test_the_run_ends_where_the_money_for_another_call_after_a_kill_is_not_there():
-    run = stage(agent(repeatable=True), limits=Limits(calls=90, micro_usd=1_500_000))
-    recorded(run)
-    [name] = run.requests("tool:coder")
-    run.send(Begun(name, run.now, "host/ns/1/2"))
+    run = begun(agent(repeatable=True), limits=Limits(calls=90, micro_usd=1_500_000))
     taken_over(run)
     assert run.end == "budget_exhausted"
 
@@ -231,10 +236,7 @@ def test_the_run_ends_where_the_money_for_another_call_after_a_kill_is_not_there
     ("phase", "again"), [("check", ["check", "workspace:merge"]), ("workspace:merge", ["workspace:merge"])]
 )
 def test_what_could_not_run_for_the_moment_is_made_again_without_the_agent(phase, again):
-    run = stage()
-    recorded(run)
-    works(run)
-    brings(run)
+    run = worked()
     if phase != "check":
         run.tool("check")
     run.tool(phase, ToolOutcome.TRANSIENT, reason="the disk is full")
@@ -247,10 +249,7 @@ def test_what_could_not_run_for_the_moment_is_made_again_without_the_agent(phase
 
 
 def test_a_merge_conflict_fails_the_attempt_and_the_agent_begins_with_the_workspace_as_it_is():
-    run = stage()
-    recorded(run)
-    works(run)
-    brings(run)
+    run = worked()
     run.tool("check")
     run.tool("workspace:merge", ToolOutcome.FAILED, reason="merge conflict: a.py changed in the workspace too")
     assert request(run).tool == "workspace:snapshot"
@@ -259,15 +258,11 @@ def test_a_merge_conflict_fails_the_attempt_and_the_agent_begins_with_the_worksp
 
 
 def test_a_person_who_checks_is_told_how_to_see_the_work():
-    run = stage(check=person())
-    recorded(run)
-    works(run)
-    brings(run)
+    run = worked(check=person())
     assert f"git diff {BASE[:16]} {WORK[:16]}" in run.question()[0]
 
 
 def test_an_agent_waits_for_the_next_day_of_the_homes_budget():
-    """And it is not asked for again and again until then."""
     run = stage()
     run.send(Overdrawn(1_001.0, 5_000.0, "used up"))
     recorded(run)
@@ -277,10 +272,7 @@ def test_an_agent_waits_for_the_next_day_of_the_homes_budget():
 
 
 def test_a_call_of_an_earlier_driver_waits_for_the_next_day_too():
-    run = stage(agent(repeatable=True))
-    recorded(run)
-    [name] = run.requests("tool:coder")
-    run.send(Begun(name, run.now, "host/ns/1/2"))
+    run = begun(agent(repeatable=True))
     run.resume()
     run.send(Overdrawn(run.now, run.now + 5_000.0, "used up"))
     [check] = [name for name in run.requests() if name.startswith("check:")]

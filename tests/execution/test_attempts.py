@@ -13,18 +13,12 @@ from actors.execution.attempts import (
     tool_use,
 )
 from actors.execution.faults import broken_assumption, broken_invariant, dead_end, incomplete_file, unknown_outcome
-from actors.execution.state import Attempt, AttemptPhase
+from actors.execution.state import Attempt
+from actors.execution.state import AttemptPhase as Phase
 from actors.run.tools import ToolFinished, ToolOutcome
 from tests.execution.stage import Stage, person, plan, step, tool, toolset, writer
 
-ALL = (
-    AttemptPhase.PRE_CHECK,
-    AttemptPhase.ACT,
-    AttemptPhase.SNAPSHOT,
-    AttemptPhase.CHECK_PRE,
-    AttemptPhase.CHECK,
-    AttemptPhase.COMPARE,
-)
+ALL = (Phase.PRE_CHECK, Phase.ACT, Phase.SNAPSHOT, Phase.CHECK_PRE, Phase.CHECK, Phase.COMPARE)
 
 
 def attempt(*todo, **fields):
@@ -44,7 +38,6 @@ def not_made(outcome):
 
 
 def staged(act, check, **fields):
-    """Return the configuration and the plan of an execution with one step."""
     value = plan(step("a", "start", "goal"))
     state = Stage(value, toolset({"do_a": act}, {"syntax": check}), **fields).state
     return state.config, state.plan
@@ -72,13 +65,13 @@ def test_the_phases_of_an_attempt_are_those_of_what_does_and_checks_the_step(act
 @pytest.mark.parametrize(
     ("phase", "name"),
     [
-        (AttemptPhase.PRE_CHECK, "p"),
-        (AttemptPhase.ACT, "t"),
-        (AttemptPhase.CHECK_PRE, "q"),
-        (AttemptPhase.CHECK, "c"),
-        (AttemptPhase.APPROVE, None),
-        (AttemptPhase.READ, None),
-        (AttemptPhase.WRITE, None),
+        (Phase.PRE_CHECK, "p"),
+        (Phase.ACT, "t"),
+        (Phase.CHECK_PRE, "q"),
+        (Phase.CHECK, "c"),
+        (Phase.APPROVE, None),
+        (Phase.READ, None),
+        (Phase.WRITE, None),
     ],
 )
 def test_each_phase_calls_its_own_tool(phase, name):
@@ -90,14 +83,15 @@ def test_each_phase_calls_its_own_tool(phase, name):
 
 def test_a_person_does_and_checks_and_calls_no_tool():
     config, ready = staged(person("doer"), person("checker"))
-    for phase, name in ((AttemptPhase.ACT, "doer"), (AttemptPhase.CHECK, "checker")):
+    for phase, name in ((Phase.ACT, "doer"), (Phase.CHECK, "checker")):
         assert person_use(config, ready, attempt(phase)).name == name
         assert tool_use(config, ready, attempt(phase)) is None
-    for phase in (AttemptPhase.PRE_CHECK, AttemptPhase.CHECK_PRE):
+    for phase in (Phase.PRE_CHECK, Phase.CHECK_PRE):
         assert person_use(config, ready, attempt(phase)) is None
         assert tool_use(config, ready, attempt(phase)) is None
 
 
+DO = tool("t")
 ONCE = tool("t", repeatable=False)
 TO_FAIL = tool("t").model_copy(update={"expect": "failure"})
 Ends = ToolOutcome
@@ -106,59 +100,35 @@ Ends = ToolOutcome
 @pytest.mark.parametrize(
     ("phase", "use", "event", "result", "text"),
     [
-        (AttemptPhase.ACT, tool("t"), finished(Ends.SUCCEEDED), "", None),
-        (AttemptPhase.COMPARE, tool("t"), finished(Ends.SUCCEEDED), "passed", None),
+        (Phase.ACT, DO, finished(Ends.SUCCEEDED), "", None),
+        (Phase.COMPARE, DO, finished(Ends.SUCCEEDED), "passed", None),
+        (Phase.ACT, DO, finished(Ends.FAILED, "out", "exit code 1"), "step.failed", "'t' failed: exit code 1\nout"),
+        (Phase.ACT, DO, finished(Ends.FAILED), "step.failed", "'t' failed"),
+        (Phase.CHECK, DO, finished(Ends.FAILED), "step.check_failed", "the check 't' failed"),
+        (Phase.PRE_CHECK, DO, finished(Ends.FAILED), "step.pre_check_failed", "the pre-check 't' failed"),
+        (Phase.CHECK_PRE, DO, finished(Ends.FAILED), "step.pre_check_failed", "the pre-check of the check 't' failed"),
+        (Phase.CHECK, TO_FAIL, finished(Ends.FAILED), "", None),
         (
-            AttemptPhase.ACT,
-            tool("t"),
-            finished(Ends.FAILED, "out", "exit code 1"),
-            "step.failed",
-            "'t' failed: exit code 1\nout",
-        ),
-        (AttemptPhase.ACT, tool("t"), finished(Ends.FAILED), "step.failed", "'t' failed"),
-        (AttemptPhase.CHECK, tool("t"), finished(Ends.FAILED), "step.check_failed", "the check 't' failed"),
-        (AttemptPhase.PRE_CHECK, tool("t"), finished(Ends.FAILED), "step.pre_check_failed", "the pre-check 't' failed"),
-        (
-            AttemptPhase.CHECK_PRE,
-            tool("t"),
-            finished(Ends.FAILED),
-            "step.pre_check_failed",
-            "the pre-check of the check 't' failed",
-        ),
-        (AttemptPhase.CHECK, TO_FAIL, finished(Ends.FAILED), "", None),
-        (
-            AttemptPhase.CHECK,
+            Phase.CHECK,
             TO_FAIL,
             finished(Ends.SUCCEEDED, " out "),
             "step.check_failed",
             "passed, and should have failed\nout",
         ),
+        (Phase.ACT, DO, finished(Ends.PERMANENT, "", "gone"), "tool.permanent", "'t' cannot be called: gone"),
+        (Phase.ACT, ONCE, finished(Ends.PERMANENT, "", "gone"), "tool.permanent", "'t' cannot be called: gone"),
+        (Phase.ACT, DO, finished(Ends.TRANSIENT, "", "busy"), "tool.transient", "did not finish: busy"),
+        (Phase.ACT, DO, finished(Ends.BROKEN, "out", "died"), "tool.broken", "'t' broke off: died\nout"),
+        (Phase.ACT, ONCE, finished(Ends.TRANSIENT, "", "busy"), "unsure", None),
+        (Phase.ACT, ONCE, finished(Ends.BROKEN, "", "died"), "unsure", None),
+        (Phase.ACT, ONCE, not_made(Ends.TRANSIENT), "tool.transient", "did not finish: busy"),
+        (Phase.ACT, ONCE, not_made(Ends.BROKEN), "tool.broken", "'t' broke off: busy"),
+        (Phase.CHECK, TO_FAIL, finished(Ends.BROKEN, "", "died"), "tool.broken", "'t' broke off: died"),
+        (Phase.CHECK, TO_FAIL, not_made(Ends.TRANSIENT), "tool.transient", "did not finish: busy"),
+        (Phase.ACT, ONCE, finished(Ends.UNKNOWN, "", "cut"), "unsure", None),
+        (Phase.ACT, DO, finished(Ends.UNKNOWN, "", "cut"), "", None),
         (
-            AttemptPhase.ACT,
-            tool("t"),
-            finished(Ends.PERMANENT, "", "gone"),
-            "tool.permanent",
-            "'t' cannot be called: gone",
-        ),
-        (AttemptPhase.ACT, ONCE, finished(Ends.PERMANENT, "", "gone"), "tool.permanent", "'t' cannot be called: gone"),
-        (
-            AttemptPhase.ACT,
-            tool("t"),
-            finished(Ends.TRANSIENT, "", "busy"),
-            "tool.transient",
-            "did not finish: busy",
-        ),
-        (AttemptPhase.ACT, tool("t"), finished(Ends.BROKEN, "out", "died"), "tool.broken", "'t' broke off: died\nout"),
-        (AttemptPhase.ACT, ONCE, finished(Ends.TRANSIENT, "", "busy"), "unsure", None),
-        (AttemptPhase.ACT, ONCE, finished(Ends.BROKEN, "", "died"), "unsure", None),
-        (AttemptPhase.ACT, ONCE, not_made(Ends.TRANSIENT), "tool.transient", "did not finish: busy"),
-        (AttemptPhase.ACT, ONCE, not_made(Ends.BROKEN), "tool.broken", "'t' broke off: busy"),
-        (AttemptPhase.CHECK, TO_FAIL, finished(Ends.BROKEN, "", "died"), "tool.broken", "'t' broke off: died"),
-        (AttemptPhase.CHECK, TO_FAIL, not_made(Ends.TRANSIENT), "tool.transient", "did not finish: busy"),
-        (AttemptPhase.ACT, ONCE, finished(Ends.UNKNOWN, "", "cut"), "unsure", None),
-        (AttemptPhase.ACT, tool("t"), finished(Ends.UNKNOWN, "", "cut"), "", None),
-        (
-            AttemptPhase.ACT,
+            Phase.ACT,
             ONCE,
             finished(Ends.UNKNOWN, "", "cut", "q1"),
             "step.unknown_outcome",
@@ -183,41 +153,27 @@ def test_the_outcome_of_a_tool_passes_fails_or_leaves_open(phase, use, event, re
 
 
 def test_what_was_read_is_kept_for_the_model():
-    assert (
-        apply_tool_end(attempt(AttemptPhase.READ, AttemptPhase.ACT), tool("t"), finished(Ends.SUCCEEDED, "text")).read
-        == "text"
-    )
-    assert (
-        apply_tool_end(attempt(AttemptPhase.ACT, AttemptPhase.CHECK), tool("t"), finished(Ends.SUCCEEDED, "text")).read
-        == ""
-    )
+    for phase, read in ((Phase.READ, "text"), (Phase.ACT, "")):
+        assert apply_tool_end(attempt(phase, Phase.CHECK), DO, finished(Ends.SUCCEEDED, "text")).read == read
 
 
 def test_an_attempt_after_one_whose_check_could_not_run_begins_with_the_check():
-    broken = apply_tool_end(attempt(AttemptPhase.CHECK, acted=True), tool("t"), finished(Ends.BROKEN, "", "died"))
+    broken = apply_tool_end(attempt(Phase.CHECK, acted=True), DO, finished(Ends.BROKEN, "", "died"))
     again = next_attempt(broken, ALL, 2.5)
-    assert (again.todo, again.number, again.acted) == (
-        (AttemptPhase.CHECK_PRE, AttemptPhase.CHECK, AttemptPhase.COMPARE),
-        2,
-        True,
-    )
+    assert (again.todo, again.number, again.acted) == ((Phase.CHECK_PRE, Phase.CHECK, Phase.COMPARE), 2, True)
     assert (again.backoff_seconds, again.begun, again.open, again.result) == (2.5, False, False, "")
-    wrong = apply_tool_end(attempt(AttemptPhase.CHECK, acted=True), tool("t"), finished(Ends.FAILED))
+    wrong = apply_tool_end(attempt(Phase.CHECK, acted=True), DO, finished(Ends.FAILED))
     assert (next_attempt(wrong, ALL, 0.0).todo, next_attempt(wrong, ALL, 0.0).acted) == (ALL, False)
-    early = apply_tool_end(attempt(AttemptPhase.ACT), tool("t"), finished(Ends.BROKEN, "", "died"))
+    early = apply_tool_end(attempt(Phase.ACT), DO, finished(Ends.BROKEN, "", "died"))
     assert next_attempt(early, ALL, 0.0).todo == ALL
 
 
 def test_the_phases_of_an_attempt_pass_one_after_another():
-    first = attempt(AttemptPhase.ACT, AttemptPhase.CHECK, open=True, tries=3)
+    first = attempt(Phase.ACT, Phase.CHECK, open=True, tries=3)
     second = pass_phase(first)
-    assert (second.phase, second.open, second.tries, second.result) == (AttemptPhase.CHECK, False, 0, "")
+    assert (second.phase, second.open, second.tries, second.result) == (Phase.CHECK, False, 0, "")
     assert (pass_phase(second).phase, pass_phase(second).result) == (None, "passed")
-    assert (fail_phase(first).result, fail_phase(first).open, fail_phase(first).phase) == (
-        "failed",
-        False,
-        AttemptPhase.ACT,
-    )
+    assert (fail_phase(first).result, fail_phase(first).open, fail_phase(first).phase) == ("failed", False, Phase.ACT)
     assert (open_phase(attempt()).begun, open_phase(attempt()).open, open_phase(attempt()).tries) == (True, True, 0)
 
 

@@ -119,16 +119,10 @@ def test_an_approval_may_carry_an_edit_in_the_same_act():
     assert stage.requests("user"), "another attempt is another act"
 
 
-def test_an_edit_approves_no_step_that_the_person_was_not_shown():
+@pytest.mark.parametrize("fields", [{"approves": ["another"]}, {"approves": ["a"], "via": "mcp"}])
+def test_an_edit_approves_no_step_that_the_person_was_not_shown_and_none_for_a_program(fields):
     stage = Stage(PLAN, tools_for(PLAN, do_a=tool("do_a", risky=True)), approval="risky")
-    post(stage, with_step(rest_of_plan(stage.state), "a", retry_budget=2), approves=["another"])
-    stage.proved()
-    assert stage.requests("user")
-
-
-def test_a_program_cannot_approve_by_an_edit():
-    stage = Stage(PLAN, tools_for(PLAN, do_a=tool("do_a", risky=True)), approval="risky")
-    post(stage, rest_of_plan(stage.state), approves=["a"], via="mcp")
+    post(stage, with_step(rest_of_plan(stage.state), "a", retry_budget=2), **fields)
     stage.proved()
     assert stage.requests("user")
 
@@ -136,14 +130,8 @@ def test_a_program_cannot_approve_by_an_edit():
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (
-            lambda value: {**value, "requirements": [KEPT]},
-            "leaves out what every plan must keep to: never use",
-        ),
-        (
-            lambda value: {**value, "requirements": [{**KEPT, "paths": []}, AVOIDED]},
-            "weakens what every plan must keep",
-        ),
+        (lambda value: {**value, "requirements": [KEPT]}, "leaves out what every plan must keep to: never use"),
+        (lambda value: {**value, "requirements": [{**KEPT, "paths": []}, AVOIDED]}, "weakens what every plan must"),
         (lambda value: {**value, "invariants": []}, "leaves out an invariant"),
         (lambda value: with_step(value, "b", generator="nobody"), "no tool implements generator 'nobody'"),
         (lambda value: with_step(value, "b", retry_budget="x"), "retry_budget"),
@@ -223,7 +211,6 @@ class EditedWorld(World):
 
 
 def play_edited(seed):
-    """Play one random execution with edits. Return how many edits became the plan."""
     chance = random.Random(seed)
     value = {**random_plan(chance), "requirements": [KEPT, AVOIDED]}
     world = EditedWorld(seed, value, replans=chance.random() < 0.5)

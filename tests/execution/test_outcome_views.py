@@ -25,7 +25,6 @@ PAINT = step("paint", "is_red owner", "goal", delete_effects="is_red")
 
 
 def tools():
-    """Return tools of which one tells outcomes and a value, and another uses the value."""
     look = tool("do_look").model_copy(
         update={"outcomes": {"red": "^red", "green": "^green"}, "values": {"owner": SIGN}}
     )

@@ -55,7 +55,6 @@ AGAIN = {
 
 
 def plan(look=LOOK, note=NOTE, again=AGAIN):
-    """Return a plan that notes the owner of a red sign and looks again."""
     return {
         "plan_id": "sign",
         "initial_state": ["start"],
@@ -71,7 +70,6 @@ def options(tmp_path):
 
 
 def executed(options, sign, **steps):
-    """Execute the plan with a sign and return the result and its trace."""
     (options["workspace"] / "sign").write_text(sign)
     result = replan.execute(plan(**steps), **options)
     return result, replan.show(result.run_id, home=options["home"]).to_json()["trace"]

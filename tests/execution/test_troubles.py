@@ -16,7 +16,6 @@ NAMES = tools_for(plan(step("a"), step("b"), step("c"), step("x")))
 
 
 def broken(stage, name="a"):
-    """Have the tool of a step fail for good."""
     return stage.tool(f"do_{name}", "permanent", reason="no such program")
 
 

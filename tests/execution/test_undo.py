@@ -40,8 +40,15 @@ def undone(stage):
     return [(event.step, str(event.end)) for event in stage.events if event.kind == "effect_settled"]
 
 
+def undo_by(stage, *names):
+    """End the undoing by successful calls of these tools, one at a time and in this order."""
+    for name in names:
+        assert undo_request(stage)[0] == name
+        stage.tool(name)
+    assert stage.end == "undone"
+
+
 def failed(stage):
-    """Book hotel and flight, and have the payment fail."""
     stage.run_step("hotel")
     stage.run_step("flight")
     stage.run_step("pay", "failed")
@@ -51,26 +58,18 @@ def failed(stage):
 def test_a_failure_undoes_what_was_done_the_last_call_first():
     """The call that failed by its own report has no effect."""
     stage = failed(stage_of())
-    assert undo_request(stage)[0] == "cancel_flight"
-    stage.tool("cancel_flight")
-    assert undo_request(stage)[0] == "cancel_hotel"
-    stage.tool("cancel_hotel")
-    assert stage.end == "undone"
+    undo_by(stage, "cancel_flight", "cancel_hotel")
     assert undone(stage) == [("flight", "undone"), ("hotel", "undone")]
     assert stage.state.tokens == {"start", "hotel", "flight"}
     assert not stage.work
 
 
 def test_a_call_that_succeeded_and_was_rejected_by_its_check_is_undone_too():
-    """The effect is there, whatever the check says of it."""
     stage = stage_of()
     stage.run_step("hotel")
     stage.run_step("flight")
     stage.run_step("pay", check="failed")
-    for name in ("refund", "cancel_flight", "cancel_hotel"):
-        assert undo_request(stage)[0] == name
-        stage.tool(name)
-    assert stage.end == "undone"
+    undo_by(stage, "refund", "cancel_flight", "cancel_hotel")
 
 
 def test_a_step_may_have_the_id_undo():
@@ -84,14 +83,11 @@ def test_a_step_may_have_the_id_undo():
     stage.woken()
     stage.run_step("undo")
     stage.run_step("pay", "failed")
-    assert undo_request(stage)[0] == "cancel_hotel"
-    stage.tool("cancel_hotel")
-    assert stage.end == "undone"
+    undo_by(stage, "cancel_hotel")
     assert undone(stage) == [("undo", "undone")]
 
 
 def test_a_node_names_its_owner():
-    """One table tells requests, questions and waits of steps, troubles, the planning run and the undoing apart."""
     owners = {
         "undo/n3": Owner.UNDO,
         "undo/n3.ask": Owner.UNDO,
@@ -110,19 +106,15 @@ def test_a_node_names_its_owner():
 
 
 def test_each_attempt_whose_call_succeeded_is_undone():
-    """Two attempts that the check rejected are two effects."""
     value = plan(step("pay", "start", "goal", undo="refund", retry_budget=2, **UNDO))
     stage = stage_of(value)
     stage.run_step("pay", check="failed")
     stage.run_step("pay", check="failed")
-    stage.tool("refund")
-    stage.tool("refund")
-    assert stage.end == "undone"
+    undo_by(stage, "refund", "refund")
     assert undone(stage) == [("pay", "undone"), ("pay", "undone")]
 
 
 def test_each_visit_of_a_loop_is_undone():
-    """A step that was done again is undone as often."""
     value = plan(
         step("hotel", "start", "hotel", undo="cancel_hotel"),
         step("look", "hotel", "seen", dependencies="hotel", undo="nothing", on_failure="hotel"),
@@ -134,13 +126,10 @@ def test_each_visit_of_a_loop_is_undone():
     stage.run_step("hotel")
     stage.run_step("look")
     stage.run_step("pay", "failed")
-    stage.tool("cancel_hotel")
-    stage.tool("cancel_hotel")
-    assert stage.end == "undone"
+    undo_by(stage, "cancel_hotel", "cancel_hotel")
 
 
 def test_effects_of_an_earlier_plan_are_undone_once():
-    """A replan takes nothing back, and forgets nothing."""
     first = plan(
         step("hotel", "start", "hotel", undo="cancel_hotel"),
         step("flight", "hotel", "goal", dependencies="hotel"),
@@ -153,14 +142,11 @@ def test_effects_of_an_earlier_plan_are_undone_once():
     stage.planned(plan(new, initial="start hotel"))
     stage.proved()
     stage.run_step("pay", check="failed")
-    stage.tool("refund")
-    stage.tool("cancel_hotel")
-    assert stage.end == "undone"
+    undo_by(stage, "refund", "cancel_hotel")
     assert undone(stage) == [("pay", "undone"), ("hotel", "undone")]
 
 
 def test_the_undo_tool_gets_the_parameters_of_the_call_and_the_values_that_were_known_after_it():
-    """So `delete_ticket {ticket_id}` takes back the ticket that was made."""
     text = StringParameter(type="string", pattern=".*")
 
     def spec(name, *parameters):
@@ -202,7 +188,6 @@ def test_the_undo_tool_gets_the_parameters_of_the_call_and_the_values_that_were_
 
 
 def test_steps_that_change_nothing_are_passed_over_and_irreversible_ones_are_listed():
-    """Neither is called or asked about."""
     value = plan(
         step("look", "start", "seen", undo="nothing"),
         step("mail", "seen", "mailed", dependencies="look", undo="irreversible"),
@@ -217,7 +202,6 @@ def test_steps_that_change_nothing_are_passed_over_and_irreversible_ones_are_lis
 
 
 def test_an_irreversible_step_of_a_plan_that_undoes_is_approved_first():
-    """Also one without risk; in a plan without an undo it is not."""
     mail = step("mail", "start", "mailed", undo="irreversible")
     pay = step("pay", "mailed", "goal", dependencies="mail", undo="refund", **UNDO)
     stage = stage_of(plan(mail, pay), approval="risky")
@@ -231,13 +215,11 @@ def test_an_irreversible_step_of_a_plan_that_undoes_is_approved_first():
 
 
 def test_the_question_whether_a_step_may_run_says_what_undoes_it():
-    """Before anything runs."""
     stage = stage_of(uses={"do_hotel": tool("do_hotel", risky=True)}, approval="risky")
     assert "What undoes it: cancel_hotel" in stage.question()[0]
 
 
 def test_an_undo_that_fails_is_tried_as_often_as_the_step_and_then_a_person_is_asked():
-    """`try again` gives it all its attempts again; undoing goes on with the next."""
     value = plan(step("hotel", "start", "hotel", undo="cancel_hotel", retry_budget=2), *TRIP["steps"][1:])
     stage = failed(stage_of(value))
     stage.tool("cancel_flight")
@@ -248,24 +230,20 @@ def test_an_undo_that_fails_is_tried_as_often_as_the_step_and_then_a_person_is_a
     assert options == ["try again", "it is undone", "leave it"]
     stage.answer("try again")
     stage.tool("cancel_hotel", "failed")
-    stage.tool("cancel_hotel")
-    assert stage.end == "undone"
+    undo_by(stage, "cancel_hotel")
     assert undone(stage)[-1] == ("hotel", "undone")
 
 
 @pytest.mark.parametrize(("answer", "end"), [("it is undone", "by_hand"), ("leave it", "left")])
 def test_what_a_person_says_of_an_undo_that_failed_is_recorded_and_the_next_one_follows(answer, end):
-    """The run ends as undone, and says what was left."""
     stage = failed(stage_of())
     stage.tool("cancel_flight", "permanent", reason="missing")
     stage.answer(answer)
     assert undone(stage) == [("flight", end)]
-    stage.tool("cancel_hotel")
-    assert stage.end == "undone"
+    undo_by(stage, "cancel_hotel")
 
 
 def test_without_an_answer_an_effect_is_left():
-    """The question says so."""
     stage = failed(stage_of())
     stage.tool("cancel_flight", "permanent", reason="missing")
     assert "the call is not undone" in stage.work[stage.only("user")].request.otherwise
@@ -274,7 +252,6 @@ def test_without_an_answer_an_effect_is_left():
 
 
 def test_an_undo_that_hangs_is_called_again_after_a_pause_if_that_does_no_harm():
-    """Its time limit is a transient failure."""
     value = plan(step("pay", "start", "goal", undo="refund", retry_budget=2, **UNDO))
     stage = stage_of(value)
     stage.run_step("pay", check="failed")
@@ -283,8 +260,7 @@ def test_an_undo_that_hangs_is_called_again_after_a_pause_if_that_does_no_harm()
     assert stage.requests("clock")
     assert undo_request(stage) is None
     stage.woken()
-    stage.tool("refund")
-    assert stage.end == "undone"
+    undo_by(stage, "refund")
 
 
 def test_an_undo_that_hangs_and_is_not_repeatable_is_a_question():
@@ -303,7 +279,6 @@ def test_an_undo_that_hangs_and_is_not_repeatable_is_a_question():
     ids=["ran", "failed", "not"],
 )
 def test_an_undo_that_a_kill_interrupts_is_never_made_twice_without_a_word(answer, end):
-    """A person says what became of it."""
     stage = failed(stage_of(repeatable=False))
     stage.send(Begun(stage.only("tool:cancel_flight"), stage.now))
     stage.resume()
@@ -317,17 +292,12 @@ def test_an_undo_that_a_kill_interrupts_is_never_made_twice_without_a_word(answe
 
 
 def test_a_repeatable_undo_is_made_again_after_a_kill():
-    """As any other call."""
     stage = failed(stage_of())
     stage.resume()
-    assert undo_request(stage)[0] == "cancel_flight"
-    stage.tool("cancel_flight")
-    stage.tool("cancel_hotel")
-    assert stage.end == "undone"
+    undo_by(stage, "cancel_flight", "cancel_hotel")
 
 
 def test_a_call_of_which_nobody_knows_what_it_did_is_asked_about_before_it_is_undone():
-    """The answers are to undo it, that it is undone, to leave it, and that it was not done."""
     value = plan(step("pay", "start", "goal", undo="refund", **UNDO))
     stage = stage_of(value, uses={"do_pay": tool("do_pay", repeatable=True)})
     stage.run_step("pay", "transient")
@@ -335,28 +305,25 @@ def test_a_call_of_which_nobody_knows_what_it_did_is_asked_about_before_it_is_un
     assert "nobody knows whether the call has done its work" in text
     assert options == ["undo it", "it is undone", "leave it", "it was not done"]
     stage.answer("undo it")
-    stage.tool("refund")
-    assert (stage.end, undone(stage)) == ("undone", [("pay", "undone")])
+    undo_by(stage, "refund")
+    assert undone(stage) == [("pay", "undone")]
 
 
 def test_a_later_success_of_the_visit_settles_a_doubtful_call_of_a_repeatable_tool():
-    """A second call does no harm, so there is one effect."""
     value = plan(
         step("hotel", "start", "hotel", undo="cancel_hotel", retry_budget=2),
         step("pay", "hotel", "goal", dependencies="hotel", undo="refund", **UNDO),
     )
     stage = stage_of(value, uses={"do_hotel": tool("do_hotel", repeatable=True)})
     stage.run_step("hotel", "transient")
-    if stage.requests("clock"):
-        stage.woken()
+    stage.woken()
     stage.run_step("hotel")
     stage.run_step("pay", "failed")
-    stage.tool("cancel_hotel")
-    assert (stage.end, undone(stage)) == ("undone", [("hotel", "undone")])
+    undo_by(stage, "cancel_hotel")
+    assert undone(stage) == [("hotel", "undone")]
 
 
 def test_a_step_beside_the_failed_one_runs_to_its_end_and_is_undone():
-    """The failure is handled once it has ended."""
     value = plan(
         step("hotel", "start", "hotel", undo="cancel_hotel"),
         step("pay", "start", "paid", undo="refund", **UNDO),
@@ -370,15 +337,12 @@ def test_a_step_beside_the_failed_one_runs_to_its_end_and_is_undone():
 
 
 def test_a_person_who_is_asked_about_a_failure_can_have_everything_undone():
-    """The answer is offered where a step says how it is undone."""
     value = plan(*TRIP["steps"][:2], {**TRIP["steps"][2], "on_failure": "escalate"}, total=3)
     stage = failed(stage_of(value, replans=False))
     _, options = stage.question()
     assert "undo everything and end" in options
     stage.answer("undo everything and end")
-    stage.tool("cancel_flight")
-    stage.tool("cancel_hotel")
-    assert stage.end == "undone"
+    undo_by(stage, "cancel_flight", "cancel_hotel")
 
 
 def test_a_message_undoes_everything_while_a_tool_works():
@@ -389,15 +353,11 @@ def test_a_message_undoes_everything_while_a_tool_works():
     stage.post(kind="undo")
     assert undo_request(stage) is None
     stage.send(Ended(stage.only("tool:do_flight"), stage.now, 1.0, ToolOutcome.SUCCEEDED, "", ""))
-    assert undo_request(stage)[0] == "cancel_flight"
-    stage.tool("cancel_flight")
-    stage.tool("cancel_hotel")
-    assert stage.end == "undone"
+    undo_by(stage, "cancel_flight", "cancel_hotel")
 
 
 @pytest.mark.parametrize("ending", ["success", "cancelled"])
 def test_a_run_that_has_ended_is_undone_later(ending):
-    """By a message, once it is driven again; a second one is refused."""
     stage = stage_of()
     stage.run_step("hotel")
     if ending == "cancelled":
@@ -426,7 +386,6 @@ def test_a_run_that_has_ended_is_undone_later(ending):
 
 
 def test_a_run_without_effects_that_can_be_undone_refuses_the_message_after_its_end():
-    """The reason says why."""
     value = plan(step("look", "start", "goal", undo="nothing"))
     stage = stage_of(value)
     stage.run_step("look")
@@ -436,15 +395,12 @@ def test_a_run_without_effects_that_can_be_undone_refuses_the_message_after_its_
 
 
 def test_a_cancel_stops_the_undoing_and_a_further_message_goes_on_with_it():
-    """What is undone already is not undone again."""
     stage = failed(stage_of())
     stage.tool("cancel_flight")
     stage.post(kind="cancel")
     for request in list(stage.requests("tool:")):
         stage.tool(request)
     assert stage.end == "cancelled"
-    if stage.state.ends.keys() >= {"hotel/r1.v1.a1.act"}:
-        return
     stage.post(kind="undo")
     stage.resume()
     stage.tool("cancel_hotel")
@@ -464,7 +420,6 @@ def test_an_undo_call_that_ends_after_a_cancel_counts():
 
 
 def test_a_step_that_a_person_does_is_undone_by_a_person():
-    """The question has the instructions."""
     value = plan(
         step("hang", "start", "hung", undo="take_down"),
         step("pay", "hung", "goal", dependencies="hang", undo="refund", **UNDO),
@@ -481,7 +436,6 @@ def test_a_step_that_a_person_does_is_undone_by_a_person():
 
 
 def test_under_approve_each_every_undo_is_approved():
-    """By the answer that it is called."""
     stage = stage_of(approval="each")
     for name in ("hotel", "flight"):
         stage.answer("yes")
@@ -507,12 +461,9 @@ def test_an_undo_tool_that_is_forbidden_is_not_called():
 
 
 def test_limits_do_not_keep_what_was_done_from_being_undone():
-    """The deadline of the run ends no undoing."""
     from runtime.core.ledger import Limits
 
     stage = stage_of(limits=Limits(calls=90, deadline=1_020.0))
     failed(stage)
     stage.now = 2_000.0
-    stage.tool("cancel_flight")
-    stage.tool("cancel_hotel")
-    assert stage.end == "undone"
+    undo_by(stage, "cancel_flight", "cancel_hotel")

@@ -55,7 +55,6 @@ class UndoWorld(World):
         raise AssertionError("the undoing goes on for ever")
 
     def _begin(self, work):
-        """Start a call; what it does to the world is done now."""
         request, stage = work.request, self.stage
         node = request.node
         if node.startswith("undo/"):
@@ -103,7 +102,6 @@ class UndoWorld(World):
         self.done[f"undo of {request.node}"] = outcome
 
     def _truth(self, node):
-        """Return what became of a call, as a person sees it in the world."""
         plain = node.removeprefix("tool:").partition(".t")[0].removesuffix(".outcome")
         if plain.startswith("undo/"):
             number = int(plain.removeprefix("undo/n"))
@@ -152,7 +150,6 @@ class UndoWorld(World):
         stage.answer(answer, work.request_id)
 
     def judge(self):
-        """Check what the world has come to at the end of an undone run."""
         for key, happened in self.happened.items():
             if happened and self.undo_of[key] not in UNDO_WORDS and key not in self.left:
                 assert self.undone.get(key), f"{key} is not undone"
@@ -161,7 +158,6 @@ class UndoWorld(World):
         assert numbers == sorted(set(numbers), reverse=True), "the order is not the reverse of the calls, each once"
 
     def _disturb(self):
-        """As in every world; sometimes a person has everything undone."""
         if self.chance.random() < 0.1:
             self.stage.post(kind="undo")
             return

@@ -102,7 +102,6 @@ class World:
             assert fold(stage.machine, stage.events) == stage.state, "the records do not give the state again"
 
     def _one(self):
-        """Let one of the open requests make a step."""
         work = self.chance.choice(list(self.stage.work.values()))
         self.stage.now += self.chance.random()
         match work.address:

@@ -49,22 +49,27 @@ class Author:
         await trio.lowlevel.checkpoint()
 
 
-async def finished(guard, *, model=None, generators=None, **step):
-    """Drive a run of one step to its end, and return that. What was acted on is what the journal says."""
-    config, seen = pinned({"a": {"rmax": 1, **step}}), []
-    known = Registry(guards={"toy": lambda _: guard}, generators=generators or {})
+async def driven(config, guard, model, generators=(), **fields):
+    """Drive a run, and return its driver, how the drive ended, and the events. They are what the journal says."""
+    known, seen = Registry(guards={"toy": lambda _: guard}, generators=dict(generators)), []
     async with open_memory(CODEC, TrioClock()) as journal:
         await journal.create("run", "a run")
         driver = Supervisor(
             "run",
             machine=PlanningMachine(),
             journal=journal,
-            actors=actors_for(config, Resources(model or Author(), TrioClock(), known, threads=False)),
+            actors=actors_for(config, Resources(model, TrioClock(), known, threads=False)),
             lease=LeaseTerms("test"),
             on_record=lambda record, _: seen.append(record.event),
+            **fields,
         )
-        await driver.drive(planning_start(1000.0, config, limits=Limits(calls=5)))
+        ending = await driver.drive(planning_start(1000.0, config, limits=Limits(calls=9)))
         assert [record.event for record in await journal.read("run")] == seen
+    return driver, ending, seen
+
+
+async def finished(guard, *, model=None, generators=(), **step):
+    _, _, seen = await driven(pinned({"a": {"rmax": 1, **step}}), guard, model or Author(), generators)
     return seen[-1]
 
 
@@ -77,7 +82,6 @@ def late(answer):
 
 
 def prompt(answer):
-    """Return a guard with this answer."""
     return lambda artifact, context: answer
 
 
@@ -192,20 +196,7 @@ async def test_calls_that_wait_in_a_mailbox_when_the_run_is_parked_are_not_sent_
             return await super().complete(request)
 
     author = Slow()
-    async with open_memory(CODEC, TrioClock()) as journal:
-        await journal.create("run", "a run")
-        driver = Supervisor(
-            "run",
-            machine=PlanningMachine(),
-            journal=journal,
-            actors=actors_for(
-                config,
-                Resources(author, TrioClock(), Registry(guards={"toy": lambda _: prompt(GOOD)}), threads=False),
-            ),
-            lease=LeaseTerms("test"),
-            stop=stop,
-        )
-        ending = await driver.drive(planning_start(1000.0, config, limits=Limits(calls=9)))
+    driver, ending, _ = await driven(config, prompt(GOOD), author, stop=stop)
     assert ending is Ending.PARKED
     assert len(author.asked) == 1
     assert driver.state.run.ledger.committed.calls == 1

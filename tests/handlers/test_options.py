@@ -108,7 +108,6 @@ def test_a_final_plan_that_ignores_its_critique_is_tried_again(against, workflow
 
 
 def test_a_template_of_ones_own_is_adapted(against, tmp_path):
-    """From a file beside the workflow to the prompt of the step that adapts it."""
     (tmp_path / "own.json").write_text(json.dumps(plan(plan_id="our-own-way")))
     shipped = (Path(replan.__file__).parents[1] / "configs" / "workflows" / "option_c.yaml").read_text()
     own = "TemplateSelectorGenerator\n    generator_config: {templates: {bug_fix: own.json}}"

@@ -17,7 +17,6 @@ ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
 
 def envelope_of(*, seconds=20.0, arguments="{}", recorded=True, repeatable=False, **more):
-    """Return an envelope with a call, and the list of what its actor has reported."""
     request = ToolRequested(node="n", tool="t", arguments=arguments, repeatable=repeatable, timeout_seconds=seconds)
     reports = []
 

@@ -15,7 +15,6 @@ from tests.support.questions import question_asked
 
 
 def told(body, **fields):
-    """Return what a run without questions makes of a message."""
     message = Mailed(1, "key", body if isinstance(body, str) else json.dumps(body), 5.0)
     return accept_mail({}, (), Ledger(Limits(calls=3)), message, **{"never_strict": "", **fields})
 
@@ -54,7 +53,6 @@ def test_a_message_that_is_taken_becomes_an_event(body, kind, field, value):
 
 
 def test_an_answer_by_a_way_that_is_not_used_any_more_is_read_and_its_way_is_not_known():
-    """A journal may hold such an event."""
     stored = {"question_id": "q1", "answer": "red", "via": "by pigeon", "person": "ana", "at": 1.0}
     for kind in (ClarificationAnswered, ClarificationDeclined):
         event = kind.model_validate({key: stored[key] for key in stored if key in kind.model_fields})

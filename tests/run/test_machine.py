@@ -219,7 +219,6 @@ def test_no_call_passes_the_limits_and_every_prefix_goes_on_whatever_happens(par
 
 
 def disturb(stage, dice):
-    """Let one thing happen, likely or not."""
     stage.now += dice.choice((0.0, 1.0, 30.0))
     match dice.choices(("work", "late", "resume", "park", "mail", "crash"), (20, 2, 2, 1, 1, 0.2))[0]:
         case "work" if stage.work:
@@ -238,7 +237,6 @@ def disturb(stage, dice):
 
 
 def answer(stage, dice, work):
-    """Let the actor of a piece of work answer."""
     match work.address:
         case "model" if dice.random() < 0.2:
             kind = dice.choice((FaultKind.CUT, FaultKind.RATE_LIMITED))

@@ -26,7 +26,6 @@ LIMITS = Limits(calls=10, tokens=1_000, micro_usd=5_000, active_seconds=60.0, de
 
 
 def begun(limits=LIMITS, warn_at=WARN_AT):
-    """Return the state of a run that has begun at second 1,000."""
     settings = AgentSettings()
     return RunState.begin(
         AgentStarted(at=1_000.0, run="r", task="t", limits=limits, settings=settings, warn_at=warn_at)
@@ -34,7 +33,6 @@ def begun(limits=LIMITS, warn_at=WARN_AT):
 
 
 def use(run, used=ZERO, *, seconds=0.0):
-    """Return the state after a settled call that took some seconds."""
     ledger = run.ledger.settle("call", used).add_work(seconds)
     return changed(run, ledger=ledger, now=run.now + seconds)
 

@@ -55,7 +55,6 @@ class Story:
         return [] if event is None else self._step(event)
 
     def crash(self, epoch=2):
-        """The driver is killed; another takes over."""
         return self.hear(Resumed(epoch, 10.0))
 
     @property
@@ -79,6 +78,14 @@ def ended(request_id="tool:pay", outcome=ToolOutcome.SUCCEEDED):
 def answer(text):
     body = f'{{"kind": "answer", "question": "q1", "answer": "{text}"}}'
     return Mailed(1, "answer:q1", body, 20.0)
+
+
+def killed(process=PROCESS, **fields):
+    """Return a run whose driver was killed during the call, and which another one has taken over."""
+    story = Story(**fields)
+    story.hear(begun(process=process))
+    story.crash()
+    return story
 
 
 def test_a_call_is_requested_started_and_finished():
@@ -140,9 +147,7 @@ def test_a_call_with_an_unknown_outcome_is_a_question_to_a_person_and_never_repe
 
 
 def test_a_declined_question_leaves_the_outcome_unknown():
-    story = Story()
-    story.hear(begun(process=""))
-    story.crash()
+    story = killed(process="")
     body = '{"kind": "decline", "question": "q1"}'
     assert story.hear(Mailed(1, "answer:q1", body, 20.0)) == ["clarification_declined", "tool_finished"]
     assert story.outcome is ToolOutcome.UNKNOWN
@@ -150,18 +155,14 @@ def test_a_declined_question_leaves_the_outcome_unknown():
 
 def test_a_repeatable_tool_is_not_called_again_while_its_process_may_still_run():
     """It was started on another machine, which cannot be seen from here: a person has to look."""
-    story = Story(repeatable=True)
-    story.hear(begun())
-    story.crash()
+    story = killed(repeatable=True)
     kinds = story.hear(Checked("check:tool:pay", 11.0, certain=False))
     assert kinds == ["tool_process_ended", "clarification_requested"]
     assert "may still be running" in story.events[-1].about
 
 
 def test_a_second_crash_while_the_process_is_being_ended_only_asks_again_for_that():
-    story = Story()
-    story.hear(begun())
-    story.crash()
+    story = killed()
     assert story.crash(epoch=3) == ["run_resumed"]
     assert list(story.work) == ["check:tool:pay"]
 
@@ -226,9 +227,7 @@ def test_an_end_from_outside_ends_at_once_where_a_repeatable_tool_has_no_process
 
 def test_an_end_from_outside_ends_the_process_of_a_killed_driver_first():
     """The next driver finds the run's end recorded, and nothing is asked of people any more."""
-    story = Story()
-    story.hear(begun())
-    story.crash()
+    story = killed()
     assert end(story) == ["run_finished"]
     assert list(story.work) == ["check:tool:pay"]
     assert story.crash(epoch=3) == ["run_resumed"]
@@ -250,9 +249,7 @@ def test_a_crash_after_the_end_while_a_tool_works_leaves_nothing_of_the_tool():
 
 
 def test_a_person_who_was_asked_about_a_tool_need_not_answer_after_the_end():
-    story = Story()
-    story.hear(begun(process=""))
-    story.crash()
+    story = killed(process="")
     assert end(story) == ["run_finished", "tool_finished"]
     assert story.outcome is ToolOutcome.UNKNOWN
     assert story.state.over
@@ -279,7 +276,6 @@ def test_every_event_of_tools_is_written_and_read_back():
 
 
 def forked(story, made=()):
-    """The run after it was forked, and its first driver came."""
     event = Forked(at=20.0, origin="other", seq=9, hash="00", limits=Limits(), made=tuple(made))
     story.state = evolve_run(story.state, event)
     return story.hear(Resumed(2, 21.0))

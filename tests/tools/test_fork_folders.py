@@ -24,7 +24,6 @@ def home(tmp_path):
 
 @pytest.fixture
 def source(tmp_path):
-    """The workspace of the other run: a file, and a folder with another."""
     source = tmp_path / "work"
     (source / "below").mkdir(parents=True)
     (source / "given").write_text("one\n")

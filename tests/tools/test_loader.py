@@ -62,7 +62,6 @@ def line_of(folder, text, **more):
 
 
 def command(text):
-    """Return a tools file whose tool `t` has some keys."""
     return f"tools:\n  t:\n    {text}\n"
 
 

@@ -91,7 +91,6 @@ def undoes_without_asking(monkeypatch):
     ids=lambda plant: plant.__name__,
 )
 def test_a_planted_bug_is_found(plant, monkeypatch):
-    """So the check above can fail."""
     plant(monkeypatch)
     with pytest.raises((AssertionError, KeyError, ValueError)):
         Counter(played(seed) for seed in range(PLANTED_SEEDS))

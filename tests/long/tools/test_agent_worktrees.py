@@ -76,6 +76,9 @@ async def test_the_git_of_a_worktree_is_never_read(case, code):
     assert (await case.merge(work)).outcome is ToolOutcome.SUCCEEDED
 
 
+LEADS_OUT = "it adds a symbolic link that leads out of the worktree"
+
+
 async def test_a_pipe_in_the_place_of_a_file_stops_nothing_for_long(case, monkeypatch):
     monkeypatch.setattr(worktrees, "GIT_SECONDS", 1.0)
     case.pin("import os; os.remove('.gitignore'); os.mkfifo('.gitignore')")
@@ -89,12 +92,9 @@ async def test_a_pipe_in_the_place_of_a_file_stops_nothing_for_long(case, monkey
 @pytest.mark.parametrize(
     ("code", "cause"),
     [
-        ("import os; os.symlink('/etc/passwd', 'l')", "it adds a symbolic link that leads out of the worktree: 'l'"),
-        (
-            "import os; os.symlink('../../a', 'sub/l')",
-            "it adds a symbolic link that leads out of the worktree: 'sub/l'",
-        ),
-        ("import os; os.symlink('.git/config', 'l')", "it adds a symbolic link that leads out of the worktree: 'l'"),
+        ("import os; os.symlink('/etc/passwd', 'l')", f"{LEADS_OUT}: 'l'"),
+        ("import os; os.symlink('../../a', 'sub/l')", f"{LEADS_OUT}: 'sub/l'"),
+        ("import os; os.symlink('.git/config', 'l')", f"{LEADS_OUT}: 'l'"),
         ("open('.gitmodules', 'w').write('x')", "it changes a submodule: '.gitmodules'"),
         ("import subprocess; subprocess.run(['git', 'init', '-q', 'lib'])", "lib/ is a nested repository"),
         ("for n in range(11): open(f'f{n}', 'w').write(str(n))", "it changes 11 files, and may change 10 (max_files)"),
@@ -162,24 +162,25 @@ async def test_the_record_of_another_base_and_of_no_worktree_is_refused(case):
     )
 
 
+HOLDS = ToolUse(tool="holds", arguments="{}", repeatable=True, risky=False, timeout_seconds=20.0)
+
+
 async def test_a_check_sees_the_work_before_it_is_merged_and_cannot_change_it(case):
     work = await case.recorded("open('a.py', 'w').write('two\\n')")
-    tool = ToolUse(tool="holds", arguments="{}", repeatable=True, risky=False, timeout_seconds=20.0)
-    assert (await case.bench.call(case.tools, tool)).outcome is ToolOutcome.FAILED
-    assert (await case.bench.call(case.tools, tool, commit=work.commit)).outcome is ToolOutcome.SUCCEEDED
-    assert (await case.bench.call(case.tools, tool, commit="0" * 40)).outcome is ToolOutcome.PERMANENT
+    assert (await case.bench.call(case.tools, HOLDS)).outcome is ToolOutcome.FAILED
+    assert (await case.bench.call(case.tools, HOLDS, commit=work.commit)).outcome is ToolOutcome.SUCCEEDED
+    assert (await case.bench.call(case.tools, HOLDS, commit="0" * 40)).outcome is ToolOutcome.PERMANENT
     assert [path.name for path in (case.bench.home / "worktrees" / "r").iterdir()] == []
 
 
 async def test_a_process_that_a_check_has_left_harms_nothing(case, monkeypatch):
     work = await case.recorded("open('a.py', 'w').write('two\\n')")
-    tool = ToolUse(tool="holds", arguments="{}", repeatable=True, risky=False, timeout_seconds=20.0)
 
     def busy(folder):
         raise OSError(39, "Directory not empty")
 
     monkeypatch.setattr(worktrees.shutil, "rmtree", busy)
-    assert (await case.bench.call(case.tools, tool, commit=work.commit)).outcome is ToolOutcome.SUCCEEDED
+    assert (await case.bench.call(case.tools, HOLDS, commit=work.commit)).outcome is ToolOutcome.SUCCEEDED
 
 
 async def test_a_folder_that_the_agent_has_locked_is_removed(case):
@@ -204,6 +205,12 @@ def test_what_a_killed_driver_has_left_is_removed_but_for_what_is_at_work(tmp_pa
     remove_worktrees(tmp_path, "r")
 
 
+def kept_work(case):
+    [ref] = git(case.folder, "for-each-ref", "--format=%(refname)", "refs/replan/r/*unfinished*").split()
+    assert git(case.folder, "show", f"{ref}:c") == "an hour of work"
+    return ref
+
+
 async def test_what_a_killed_driver_has_left_of_an_ended_attempt_is_kept_as_a_commit(case):
     case.pin("open('c', 'w').write('an hour of work')")
     start = await case.base()
@@ -215,9 +222,7 @@ async def test_what_a_killed_driver_has_left_of_an_ended_attempt_is_kept_as_a_co
         assert case.worktree.exists()
         clear_worktrees(workspace, [])
     assert not case.worktree.exists()
-    [ref] = git(case.folder, "for-each-ref", "--format=%(refname)", "refs/replan/r/*unfinished*").split()
-    assert git(case.folder, "show", f"{ref}:c") == "an hour of work"
-    assert git(case.folder, "rev-parse", f"{ref}^").strip() == base
+    assert git(case.folder, "rev-parse", f"{kept_work(case)}^").strip() == base
 
 
 async def test_the_work_of_an_attempt_is_kept_where_that_of_another_one_cannot_be(case, monkeypatch):
@@ -238,8 +243,7 @@ async def test_the_work_of_an_attempt_is_kept_where_that_of_another_one_cannot_b
         clear_worktrees(workspace, [])
     assert len(seen) == 2
     assert not any(folder.exists() for folder in seen)
-    [ref] = git(case.folder, "for-each-ref", "--format=%(refname)", "refs/replan/r/*unfinished*").split()
-    assert git(case.folder, "show", f"{ref}:c") == "an hour of work"
+    kept_work(case)
 
 
 async def test_what_an_agent_left_that_a_person_said_has_failed_is_kept(case):
@@ -250,5 +254,4 @@ async def test_what_an_agent_left_that_a_person_said_has_failed_is_kept(case):
     again = await case.base()
     assert (await case.work(again, name=NAME.replace("a1", "a2"))).outcome is ToolOutcome.SUCCEEDED
     assert not case.worktree.exists()
-    [ref] = git(case.folder, "for-each-ref", "--format=%(refname)", "refs/replan/r/*unfinished*").split()
-    assert git(case.folder, "show", f"{ref}:c") == "an hour of work"
+    kept_work(case)

@@ -28,7 +28,6 @@ PROGRAM = Path(__file__).parents[2] / "tools" / "mcp_program.py"
 
 
 def tracker(bench, behaviour="good", *, keys="", environment="[PATH]"):
-    """Pin a tool `t` of a server that behaves in some way."""
     words = json.dumps([sys.executable, "-I", str(PROGRAM), behaviour])
     return bench.pin(
         f"""
@@ -56,12 +55,6 @@ async def test_a_tool_of_a_server_gets_its_arguments_and_its_text_is_the_output(
     done = await bench.call(tracker(bench), title="{count} $(x)", count=3)
     assert (done.outcome, done.reason) == (ToolOutcome.SUCCEEDED, "")
     assert json.loads(done.output) == {"title": "Fix {count} $(x)", "count": 3, "labels": ["bug"]}
-
-
-async def test_the_process_is_recorded_before_it_begins_and_is_gone_afterwards(bench):
-    await bench.call(tracker(bench), title="x", count=1)
-    [begun] = bench.begun
-    assert end_of_group(begun.process) is True
 
 
 CASES = [
@@ -102,32 +95,18 @@ async def test_how_a_call_ends(bench, behaviour, outcome, reason, output):
 
 
 LIES = {
-    "deep": (ToolOutcome.BROKEN,),
-    "not-utf-8": (ToolOutcome.SUCCEEDED,),
-    "huge-number": (ToolOutcome.BROKEN,),
-    "surrogate": (ToolOutcome.BROKEN,),
-    "not-a-number": (ToolOutcome.BROKEN,),
-    "code-is-text": (ToolOutcome.BROKEN,),
-    "no-message": (ToolOutcome.BROKEN,),
-    "printed-before": (ToolOutcome.BROKEN,),
-    "batch": (ToolOutcome.BROKEN,),
-    "no-jsonrpc": (ToolOutcome.BROKEN,),
-    "no-result": (ToolOutcome.BROKEN,),
-    "no-id": (ToolOutcome.BROKEN,),
-    "two-lines": (ToolOutcome.BROKEN,),
-    "pretty": (ToolOutcome.BROKEN,),
-    "pretty-without-jsonrpc": (ToolOutcome.BROKEN,),
-    "cut": (ToolOutcome.BROKEN,),
-    "logs": (ToolOutcome.SUCCEEDED,),
+    **dict.fromkeys(
+        ["deep", "huge-number", "surrogate", "not-a-number", "code-is-text", "no-message"], (ToolOutcome.BROKEN,)
+    ),
+    **dict.fromkeys(
+        ["printed-before", "batch", "no-jsonrpc", "no-result", "no-id", "two-lines"], (ToolOutcome.BROKEN,)
+    ),
+    **dict.fromkeys(["pretty", "pretty-without-jsonrpc", "cut", "another-number"], (ToolOutcome.BROKEN,)),
+    **dict.fromkeys(
+        ["not-utf-8", "logs", "twice", "terminal", "wants-a-model", "endless-schema"], (ToolOutcome.SUCCEEDED,)
+    ),
+    **dict.fromkeys(["pages", "many", "deep-schema"], (ToolOutcome.PERMANENT,)),
     "no-json": (ToolOutcome.BROKEN, ToolOutcome.TRANSIENT),
-    "another-number": (ToolOutcome.BROKEN,),
-    "twice": (ToolOutcome.SUCCEEDED,),
-    "terminal": (ToolOutcome.SUCCEEDED,),
-    "wants-a-model": (ToolOutcome.SUCCEEDED,),
-    "pages": (ToolOutcome.PERMANENT,),
-    "many": (ToolOutcome.PERMANENT,),
-    "deep-schema": (ToolOutcome.PERMANENT,),
-    "endless-schema": (ToolOutcome.SUCCEEDED,),
 }
 """What a hostile server does, and how the call may end: never by an exception, and never later than its limit."""
 
@@ -232,12 +211,9 @@ WRONG = [
         "mcp_servers: {s: {url: 'http://127.0.0.1/m', token: NOT_SET}}\ntools: {t: {mcp: {server: s, tool: x}}}",
         "not set",
     ),
+    (SERVER + "tools: {t: {mcp: {server: s, tool: x, arguments: {a: '{b}'}}}}", "parameter 'b'"),
     (
-        "mcp_servers: {s: {command: [ls]}}\ntools: {t: {mcp: {server: s, tool: x, arguments: {a: '{b}'}}}}",
-        "parameter 'b'",
-    ),
-    (
-        f"{SERVER}tools: {{t: {{mcp: {{server: s, tool: x, arguments: {{}}}}, parameters: {{p: {{type: path}}}}}}}}",
+        SERVER + "tools: {t: {mcp: {server: s, tool: x, arguments: {}}, parameters: {p: {type: path}}}}",
         "no argument uses it",
     ),
     ("mcp_servers: {s: {command: [ls], shell: true}}\ntools: {}", "unknown key 'shell'"),
@@ -331,7 +307,6 @@ async def listening(token="", app=None):
 
 
 def at(bench, url, keys="", tool="repeatable: false"):
-    """Pin a tool `t` of a server that listens."""
     return bench.pin(
         f"""
         mcp_servers:

@@ -14,7 +14,6 @@ PROGRAM = Path(__file__).parents[2] / "tools" / "mcp_task_program.py"
 
 
 def tasks(bench, status):
-    """Pin a tool `t` whose task ends with a status."""
     words = json.dumps([sys.executable, str(PROGRAM), status, str(bench.folder / "cancelled")])
     return bench.pin(
         f"""

@@ -14,7 +14,6 @@ from actors.tools.uses import NO_TOOLS
 
 
 def git(folder, *words, **more):
-    """Run the user's git in a folder and return its output."""
     names = [f"GIT_{role}_{key}" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")]
     environment = {**os.environ, **dict.fromkeys(names, "ann"), "GIT_CONFIG_GLOBAL": os.devnull}
     done = subprocess.run(
@@ -114,6 +113,17 @@ COMMANDS = (
 """Other settings of a repository that name a program, or a folder of programs."""
 
 
+def partial_clone(marker):
+    return {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "origin",
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::sh -c touch% {marker}",
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+    }
+
+
 async def test_nothing_of_the_repository_is_run(bench, repo):
     """Hooks, filters, monitors and commands in the configuration, as a tool in a sandbox could have written them."""
     marker = bench.folder / "it_ran"
@@ -146,13 +156,8 @@ async def test_nothing_of_the_repository_is_run(bench, repo):
         "hook.evil.command": command,
         "hook.evil.event": "reference-transaction",
         **dict.fromkeys(COMMANDS, command),
-        "core.repositoryFormatVersion": "1",
-        "extensions.partialClone": "origin",
-        "remote.origin.promisor": "true",
-        "remote.origin.url": f"ext::sh -c touch% {marker}",
+        **partial_clone(marker),
         "remote.origin.uploadpack": command,
-        "protocol.allow": "always",
-        "protocol.ext.allow": "always",
         "trace2.eventTarget": str(marker),
     }.items():
         git(repo, "config", key, value)
@@ -183,16 +188,8 @@ async def test_a_ref_is_never_written_through_a_link(bench, repo):
 async def test_objects_that_are_missing_are_not_fetched(bench, repo):
     """A tool makes the repository a partial clone whose other side is a command, and removes objects."""
     marker = bench.folder / "it_ran"
-    settings = {
-        "core.repositoryFormatVersion": "1",
-        "extensions.partialClone": "origin",
-        "remote.origin.promisor": "true",
-        "remote.origin.url": f"ext::sh -c touch% {marker}",
-        "protocol.allow": "always",
-        "protocol.ext.allow": "always",
-    }
     await take(bench)
-    for key, value in settings.items():
+    for key, value in partial_clone(marker).items():
         git(repo, "config", key, value)
     for folder in (repo / ".git" / "objects").glob("??"):
         shutil.rmtree(folder)
