@@ -1,7 +1,4 @@
-"""The checks of `doctor`: versions, the home with its settings and journal, webhooks, the terminal.
-
-It also checks the model, its key and its server.
-"""
+"""The checks of `doctor`: versions, the home, its settings and journal, webhooks, the terminal, the model."""
 
 import os
 import platform

@@ -131,9 +131,7 @@ class PluginGroup:
     fits: Callable[[Any], bool]
     """The check of a loaded plug-in."""
     built_in: Mapping[str, str] = field(default_factory=dict)
-    """The built-in names, which no plug-in may have. Each has a `MODULE:OBJECT`, or an empty text if `get` cannot load
-    it.
-    """
+    """The built-in names, which no plug-in may have, each with a `MODULE:OBJECT` or an empty text."""
 
     @property
     def installed(self) -> Mapping[str, Installed]:

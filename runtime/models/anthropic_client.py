@@ -35,9 +35,8 @@ logging.getLogger("anthropic._base_client").addFilter(_without_prompts)
 class AnthropicModel(HttpModel):
     """A model behind the Messages API. Use `open_anthropic`.
 
-    To get structure, the request has a tool whose input is the reply. First the model must call the tool; if refused,
-    it may call it; then plain text is requested. With thinking on, a tool call cannot be demanded, so the second way
-    comes first.
+    For structure, the model must call a tool whose input is the reply; if refused (or with thinking on), it may call
+    it.
     """
 
     modes = ("tool", "tool_offered", "text")
