@@ -29,7 +29,7 @@ from benchmarks.worker import serve
 from replan.setup.installation import data_root, tune
 from runtime.core.clock import SystemClock
 from runtime.core.ledger import Limits, Usage
-from runtime.drive.options import Admission, Ending, LeaseTerms, Polling, WakeSignal
+from runtime.drive.options import Admission, DriveOptions, Ending, LeaseTerms, Polling, WakeSignal
 from runtime.drive.supervisor import Supervisor
 from runtime.host.host import POLL_SECONDS
 from runtime.journal.sqlite.journal import open_sqlite
@@ -107,7 +107,7 @@ async def drive(journal, run, config, model, guard, *, changed=None):
         journal=journal,
         actors=actors,
         lease=LeaseTerms(owner="benchmark"),
-        changed=changed,
+        options=DriveOptions(changed=changed),
         admission=Admission("benchmark"),
     )
     limits = Limits(calls=config.workflow.max_total_calls)

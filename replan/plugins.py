@@ -109,7 +109,6 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names.spl
 
 
 def __getattr__(name: str) -> Any:
-    """Load a name at its first use."""
     if name not in _HOMES:
         raise AttributeError(f"module 'replan.plugins' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

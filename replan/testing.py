@@ -23,7 +23,6 @@ __all__ = ["assert_plan", "replan_home", "replan_script"]
 
 MARKER = "replan_recording"
 _BEGUN = pytest.StashKey[set["Path"]]()
-"""The files that this session has begun to record."""
 
 
 def assert_plan(plan: Plan | Mapping[str, Any] | str, **settings: Any) -> None:

@@ -92,7 +92,6 @@ R = TypeVar("R", bound=RunResult)
 R_co = TypeVar("R_co", bound=RunResult, covariant=True)
 
 OnRecord = Callable[[Record[Any]], None]
-"""Called with each record when it is written."""
 
 
 class Run(ABC, Generic[R_co]):

@@ -15,7 +15,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Loop = Literal["trio", "asyncio"]
-"""The event loops in which the API works."""
 
 
 def running_loop() -> Loop | None:

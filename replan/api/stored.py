@@ -40,7 +40,6 @@ class RunSummary:
     """The name of its kind, such as `planning`."""
     title: str
     status: str
-    """`running`, `waiting`, `parked`, `finished` or `moved`."""
     outcome: str
     """How the run ended; empty before its end."""
     question: str | None
@@ -48,7 +47,6 @@ class RunSummary:
     """
     created: datetime
     updated: datetime
-    """When it last changed (UTC)."""
     waiting_since: datetime | None
     """When the run began to wait for a person (UTC); None if it does not wait."""
     next_wake: datetime | None

@@ -15,7 +15,6 @@ class Invocation:
     """The options of one call of the program, for every command."""
 
     verbose: int = 0
-    """The number of times `-v` was given."""
     log_json: bool = False
     debug: bool = False
     command: str = ""
@@ -31,9 +30,7 @@ class Invocation:
     done_at_once: bool = False
     """Whether the command has only read the home without an event loop. Then the process may end at once."""
     plugins: tuple[str, ...] = ()
-    """The files of plug-ins that `--plugins` names."""
     no_input: bool = False
-    """Whether the user is never asked."""
     grace: float | None = None
     """How long parking waits for open replies, in seconds; None waits as long as the calls' own time limits allow."""
     tenant: str = ""
@@ -135,7 +132,6 @@ def keep_workspace_option(function: F) -> F:
 
 
 LEVELS = click.Choice(["minimal", "medium", "expansive"])
-"""The levels at which plans are proved."""
 
 
 def assurance_option(function: F) -> F:

@@ -152,7 +152,6 @@ def _keep(text: str) -> None:
 
 
 _HEAD = "# > "
-"""The beginning of the comments that Replan writes above a plan."""
 
 
 def text_of(opened: OpenPlan) -> str:

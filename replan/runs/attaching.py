@@ -29,7 +29,6 @@ _PRIVATE = re.compile(
     r"(?i)^(?:\.env(?:\..*)?|\.netrc|\.npmrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|credentials"
     r"|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ovpn)|.*secrets?\.(?:ya?ml|json|toml|env))$"
 )
-"""Names of files that hold secrets. Such files are never read."""
 
 
 @dataclass(frozen=True, slots=True)

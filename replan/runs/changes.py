@@ -41,7 +41,6 @@ class Changes:
         return any(LIMITS[name].of_run for name in check_limits(self.limits))
 
     def __bool__(self) -> bool:
-        """Return whether anything changes."""
         return self.strict or self.model is not None or bool(check_limits(self.limits))
 
 

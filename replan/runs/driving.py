@@ -74,20 +74,17 @@ class Opener(RunPoster):
     """The environment variables with keys and addresses of servers."""
     kinds: Kinds = field(default_factory=Kinds)
     threads: bool = True
-    """Whether slow guards run in threads; False in simulations."""
     limiter: CallLimiter = field(default_factory=CallLimiter)
     """Limits the calls in flight to each provider and for each run."""
     servers: Servers = field(default_factory=lambda: Servers(refusals=read_refusals(data_root())))
     """The knowledge of the home about the servers of its models."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     config: UserConfig = field(default_factory=UserConfig)
-    """The settings of the home."""
     probes: Probes = field(default_factory=Probes)
     """Asks providers that runs wait for whether they are up again."""
     lease_seconds: float | None = None
     """The length of leases in seconds; None for the default."""
     placement: Placement = ORDINARY
-    """The tenant and the priority of new runs."""
     by: str = ""
     """Who starts new runs: the field `by` of `actors.run.waits.Started`."""
     asks: bool = False
@@ -196,16 +193,10 @@ class Opener(RunPoster):
             journal=self.journal,
             actors=actors,
             lease=self.lease(),
-            stop=options.stop,
-            on_record=options.on_record,
+            options=options,
             trace=kind.log_fields,
-            notice=options.notice,
-            changed=options.changed,
-            rest_after=options.rest_after,
-            at_once=options.at_once,
             snapshot=snapshot,
             admission=admission,
-            turn=options.turn,
             tells_day=True,
         )
 

@@ -61,7 +61,6 @@ class EditedMeanwhile(UsageProblem):
 
     def __init__(self, run: str, what: str, changes: list[str]) -> None:
         self.changes = changes
-        """The changes, as lines of a difference."""
         hint = f"edit it again with `{program()} edit {run}`"
         super().__init__(f"the plan was changed meanwhile: {what}", place=run, hint=hint)
 

@@ -47,9 +47,7 @@ class PlanToExecute:
     level: str = "expansive"
     """The level at which the plan is proved: the level of its planning run, else `expansive`."""
     assurance: str = "strong_cyclic"
-    """The weakest assurance that is accepted."""
     r_max: int = 100
-    """The largest `total_retry_budget` that is accepted."""
     problem: str = ""
     """The text of the problem that the plan solves; empty for a plan of a file, and if the goal is only tokens."""
     plan_of: str = ""
@@ -118,7 +116,6 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
 Approval = Literal["each", "risky", "none"]
 """Which calls of tools a person must approve first."""
 LEVELS = get_args(GuardLevel)
-"""The levels at which a plan may be proved."""
 _BIND = "bind them there, since the steps of the template need them, or name another model"
 _NO_AUTHOR = "no model is named (-m, REPLAN_MODEL, or `model` in config.yaml)"
 
@@ -130,9 +127,7 @@ class ExecutionOptions:
     tools: str | None = None
     """The path of the tools file; None for `tools.yaml` in the home, if there is one."""
     workspace: str = "."
-    """The folder that the tools work in."""
     approval: Approval = "risky"
-    """Which calls of tools a person must approve first."""
     level: str | None = None
     """The level at which the plan is proved; None for that of its planning run, else `expansive`."""
     r_max: int | None = None
@@ -330,7 +325,6 @@ def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) ->
 
 
 EXECUTION = "execution"
-"""The name of the kind of executions."""
 
 
 async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:

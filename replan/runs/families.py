@@ -104,7 +104,6 @@ class ShownRun:
     row: RunRow
     loaded: Loaded
     status: str
-    """The status for people: `running`, `waiting`, `parked`, `finished` or `moved`."""
     result: "RunResult"
     with_inbox: Any
     """The state after the unread messages of the inbox."""

@@ -274,7 +274,6 @@ class MadeFolder:
 
     run: str
     folder: Path
-    """The absolute path of the folder."""
     snapshot: str
     """The id of the last snapshot in the fork's records."""
 

@@ -216,13 +216,11 @@ class QuestionPage:
     """A page of the open questions of several runs."""
 
     questions: tuple[dict[str, Any], ...]
-    """The questions as plain data."""
     problems: tuple[tuple[str, ReplanError], ...]
     """The runs that cannot be read, with their errors."""
     titles: Mapping[str, str]
     """The titles of the runs whose rows have questions."""
     more: bool
-    """Whether there are further questions after these."""
 
 
 async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:

@@ -72,7 +72,6 @@ def find_run(rows: list[RunRow], prefix: str) -> str:
 Status = Literal["running", "waiting", "parked", "finished", "moved"]
 """The status of a run for people. Frozen: programs read it in JSON."""
 STATUSES: tuple[str, ...] = get_args(Status)
-"""All statuses for people."""
 
 
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] | None" = None) -> str:
@@ -250,4 +249,3 @@ class LightRunReader(RunReader):
 
     journal: Readable[Any]
     kinds: "Kinds"
-    """The known kinds of runs."""

@@ -76,5 +76,4 @@ async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[Non
 
 
 def _asks_for_services(environment: Mapping[str, str]) -> bool:
-    """Return whether the environment has settings of a service."""
     return any(name.startswith(SERVICE_VARIABLES) for name in environment)

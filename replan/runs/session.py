@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from replan.runs.loaded import AnyKind
 
 Admit = Callable[[], Awaitable[None]]
-"""Records the start of a new run for a host."""
 LOOK_SECONDS = 0.05
 """How often to check for new commits, in seconds."""
 LOOK_ANYWAY_SECONDS = 1.0

@@ -20,7 +20,6 @@ class ShippedExample:
     """An example, ready to be executed once its project is copied."""
 
     folder: Path
-    """The folder of the example among the shipped files."""
 
     @property
     def plan(self) -> str:

@@ -20,7 +20,6 @@ TOOLS_FILE = "tools.yaml"
 TOKENS_MAX = 1_000
 """The largest number of tokens in a goal, and of tokens that hold at the beginning."""
 TOKEN_CHARACTERS_MAX = 200
-"""The largest number of characters in one token."""
 MODEL = "template:feature"
 """The default model of such a run. This model runs in this process, and is never called."""
 
@@ -30,9 +29,7 @@ class TokenGoal:
     """The tokens that a run must reach, and the tokens that hold at its start."""
 
     tokens: tuple[str, ...]
-    """The tokens that must hold at the end."""
     holds: tuple[str, ...] = ()
-    """The tokens that hold at the beginning."""
 
     @property
     def problem(self) -> str:

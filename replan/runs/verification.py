@@ -92,7 +92,6 @@ class JournalFinding:
     run: str
     """The run's id; empty for the whole journal."""
     cause: str
-    """One line that says what is wrong."""
 
 
 @dataclass

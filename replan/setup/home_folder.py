@@ -61,7 +61,6 @@ class Home:
 
 
 USE_ANOTHER_HOME = "set REPLAN_HOME to another folder"
-"""The next step for a home that cannot be used."""
 
 
 def locate_home(environment: Mapping[str, str] = os.environ) -> Home:

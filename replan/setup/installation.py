@@ -19,7 +19,6 @@ def release() -> str:
 
 
 NAME = "replan"
-"""The name of the command and of the package."""
 
 
 def data_root(package: str = NAME) -> Path:

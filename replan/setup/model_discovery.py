@@ -30,7 +30,6 @@ class FoundModel:
     model: str
     """The model in the form of `--model`. It ends with `NAME` if only its server knows the names."""
     place: str
-    """The name of its server, for people."""
 
     @property
     def named(self) -> bool:

@@ -44,7 +44,6 @@ def _make_guard(
 
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in a file with plug-ins."""
 _MARKS = "mark a function with @replan.guard or @replan.generator"
 
 

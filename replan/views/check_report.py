@@ -19,7 +19,6 @@ PLACES_MAX = 12
 _UNREADABLE = frozenset(str(code) for code in ReplyCode)
 
 Found = Mapping[str, Any]
-"""A finding as `replan check --json` prints it."""
 
 
 def report_lines(report: Mapping[str, Any], guards: Mapping[str, str]) -> list[Line]:
@@ -91,7 +90,6 @@ def _item(text: str, style: Style = "") -> Line:
 
 
 Report = Mapping[str, Any]
-"""The object that `replan check --json` prints of one plan."""
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

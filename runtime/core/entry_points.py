@@ -129,7 +129,6 @@ class PluginGroup:
     form: str
     """The form of a plug-in in messages, such as `open(url)`."""
     fits: Callable[[Any], bool]
-    """The check of a loaded plug-in."""
     built_in: Mapping[str, str] = field(default_factory=dict)
     """The built-in names, which no plug-in may have, each with a `MODULE:OBJECT` or an empty text."""
 

@@ -127,7 +127,6 @@ class Record(NamedTuple, Generic[E]):
     at: float
     """The time of the append by the journal's clock (UTC seconds since 1970)."""
     epoch: int
-    """The epoch of the driver that appended the record."""
     event: E
     hash: str
     """The hash in hex. It covers the previous record's hash, run, seq, at, epoch, inbox and the event's stored body."""

@@ -26,9 +26,7 @@ class Usage(Value):
     output_tokens: int = 0
     """The tokens that the model wrote, including its reasoning."""
     cache_read_tokens: int = 0
-    """Input tokens that were read from the prompt cache."""
     cache_write_tokens: int = 0
-    """Input tokens that were written into the prompt cache."""
     cache_write_1h_tokens: int = 0
     """The part of `cache_write_tokens` that is kept for an hour, which costs more."""
     reasoning_tokens: int = 0
@@ -103,7 +101,6 @@ class Price(TokenRates):
     """The price of a model's calls, the highest of the day, and the source of the numbers."""
 
     request_usd: Rate = 0.0
-    """Dollars for one request, in addition to its tokens."""
     tiers: tuple[PriceTier, ...] = ()
     """The rates of longer prompts, in the order of `above`."""
     source: str = ""
@@ -217,7 +214,6 @@ _KEYS_OF_COUNTED = tuple((limit, limit.key) for limit in COUNTED)
 
 
 AtLimit = Literal["ask", "stop"]
-"""The actions of a run that reaches a limit."""
 
 
 class Limits(Value):

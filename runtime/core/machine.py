@@ -51,7 +51,6 @@ class Summary:
     """The summary of a state, for the status row. Times are UTC seconds since 1970."""
 
     status: str
-    """`running`, `waiting` (for a person), `parked` or `finished`."""
     detail: str = ""
     """The outcome, the id of the open question, or the reason of parking."""
     waiting_since: float | None = None

@@ -99,7 +99,6 @@ class Overdrawn(Message):
     until: float | None
     """When the next day begins; None if runs do not wait for the next day."""
     why: str
-    """Which limit is used up, in one line for people."""
     never: bool = False
     """Whether the next request is too large for any day."""
 
@@ -112,7 +111,6 @@ class LimitUsed(Message):
     whose: str
     """What is limited, in messages, such as "the home's budget for today"."""
     limit: Limit
-    """The limit: calls, tokens or cost."""
     used: int
     """The calls, tokens or micro-dollars that are used; of a daily budget what all its runs have committed today."""
     most: int

@@ -47,7 +47,6 @@ class Envelope(Generic[B]):
     record: Callable[[Message], Awaitable[bool]] = _report_recorded
     """Awaited to record a message before the work ends. Returns whether anything was appended to the journal."""
     withdrawn: bool = False
-    """Whether the run no longer wants the work."""
     parked: bool = False
     """Whether the run is being parked. Then paid work that has not begun should not begin."""
     scope: trio.CancelScope | None = None

@@ -27,7 +27,6 @@ class LeaseKeeper:
         self._journal, self._run = journal, run
         self.terms = terms
         self.epoch = 0
-        """The epoch of the held lease; 0 if no lease is held."""
         self._end = (0.0, 0.0)
         self._claimed, self._is_lost = 0.0, False
 

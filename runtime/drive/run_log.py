@@ -27,7 +27,7 @@ from runtime.core.ledger import ZERO, Amount
 from runtime.core.machine import Machine, Refused, Summary, fold, settle
 from runtime.core.messages import Overdrawn, stamp
 from runtime.drive.lease import LeaseKeeper, claim, release_quietly
-from runtime.drive.options import Admission, LeaseTerms, Stop, Turn
+from runtime.drive.options import Admission, DriveOptions, LeaseTerms, Stop
 from runtime.journal.port import Fact, Journal
 from runtime.logs import log
 
@@ -63,11 +63,9 @@ class Pause(Generic[S, E]):
     """The events with which a run stops because the daily budget is spent. They reserve nothing."""
 
     state: S
-    """The state after these events."""
     events: Sequence[E]
     """The events of the prefix, then the events that stop the run."""
     notice: str
-    """One line about the pause, for people."""
 
 
 def pause(
@@ -87,8 +85,6 @@ def pause(
 RETRY_SECONDS = 5.0
 """The seconds before another try to write to a full disk or a busy journal, or to read an unreadable inbox."""
 
-OnRecord = Callable[[Record[E], S], None]
-"""A function that is called with each appended record and the state after its transaction."""
 Trace = Callable[[E, S], Mapping[str, str | int]]
 """A function that returns the fields of log lines about an event, given the state after its transaction."""
 
@@ -115,19 +111,17 @@ class RunLog(Generic[S, E]):
         lease: LeaseKeeper,
         *,
         stop: Stop,
-        on_record: OnRecord[E, S] | None,
+        options: DriveOptions,
         trace: Trace[E, S],
-        notice: Callable[[str], None],
-        snapshot: Snapshot[S] | None = None,
-        admission: Admission | None = None,
-        turn: Turn | None = None,
+        snapshot: Snapshot[S] | None,
+        admission: Admission | None,
     ) -> None:
         """Store the arguments, which are those of `runtime.drive.supervisor.Supervisor`. Nothing is read yet."""
         self._run, self._machine, self._journal, self._lease = run, machine, journal, lease
-        self._stop, self._new, self._turn = stop, admission, turn
+        self._stop, self._new, self._turn = stop, admission, options.turn
         self.held_back = False
         """Whether the last write left out a request, because it is the turn of other runs."""
-        self._on_record, self._trace, self._notice = on_record, trace, notice
+        self._on_record, self._trace, self._notice = options.on_record, trace, options.notice
         start = snapshot or Snapshot(machine.initial(), 0, 0)
         self.state, self.seq, self._consumed = start.state, start.seq, start.inbox
         self.summary = machine.summary(self.state)

@@ -8,7 +8,7 @@ Back-pressure: the supervisor's channel has size zero. Envelopes are sent withou
 mailbox may itself wait for the supervisor.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
 
@@ -22,8 +22,8 @@ from runtime.core.machine import Machine, Refused, Work, fold
 from runtime.core.messages import LimitUsed, Mailed, Message, Parking, Resumed, stamp
 from runtime.drive.actor import Actor, Delivery, Envelope, Mailbox, Report
 from runtime.drive.lease import LeaseKeeper, end_by_message, takeover
-from runtime.drive.options import Admission, ChangeSignal, Ending, LeaseTerms, Polling, Stop, Turn
-from runtime.drive.run_log import RETRY_SECONDS, OnRecord, RunLog, Snapshot, Trace
+from runtime.drive.options import DETACHED, Admission, DriveOptions, Ending, LeaseTerms, Polling, Stop, Turn
+from runtime.drive.run_log import RETRY_SECONDS, RunLog, Snapshot, Trace
 from runtime.journal.port import Journal
 from runtime.logs import log
 
@@ -43,61 +43,37 @@ class Supervisor(Generic[S, E, M]):
         journal: Journal[E],
         actors: Sequence[Actor[Any, M]],
         lease: LeaseTerms,
-        stop: Stop | None = None,
-        on_record: OnRecord[E, S] | None = None,
+        options: DriveOptions = DETACHED,
         trace: Trace[E, S] = lambda _, __: {},
-        notice: Callable[[str], None] = lambda _: None,
-        changed: ChangeSignal | None = None,
-        rest_after: float | None = None,
-        at_once: bool = False,
         snapshot: Snapshot[S] | None = None,
         admission: Admission | None = None,
-        turn: Turn | None = None,
         tells_day: bool = False,
     ) -> None:
         """Store the arguments. Nothing is read or claimed yet.
 
-        Args:
-            run: the run's id.
-            machine: the run's machine. Its messages have times of the journal's clock, and the seconds since the claim.
-            journal: the journal that contains the run.
-            actors: the actors that do the run's work. Work for other addresses is left to people.
-            lease: the terms on which the run is claimed.
-            stop: the request to stop; None if nobody can request it.
-            on_record: called with each appended record and the state after its transaction.
-            trace: returns the fields that log lines about an event carry.
-            notice: called with one line when a full disk or a budget delays the run.
-            changed: signals that the inbox may have changed; without it the driver polls.
-            rest_after: set by a host, which wakes runs at their time: a run that only waits for a time at least this
-                many seconds away is released (`Ending.WAITING`), and so is one that is not due when it is claimed.
-            at_once: whether a person has resumed the run, so that it does not wait for a time.
-            snapshot: the run as the caller has read it; without it all records are read.
-            admission: for a new run, which is admitted in the transaction of its first records.
-            turn: the run's place among others that take turns; None if it asks for calls as it likes.
-            tells_day: whether the machine is told after each request how much of the daily budgets is committed.
+        Work for other addresses than those of `actors` is left to people. `trace` returns the fields of log lines about
+        an event. Records of a `snapshot` are not read again. An `admission` is for a new run. With `tells_day`, the
+        machine is told after each request how much of the daily budgets is committed.
         """
         self.run = run
         self._machine, self._journal, self._now = machine, journal, journal.now
         self._lease = LeaseKeeper(journal, run, lease)
         self._actors = {actor.address: actor for actor in actors}
-        self._stop, self._may_stop = stop or Stop(), stop is not None
-        self._trace = trace
+        self._stop, self._options, self._trace = options.stop or Stop(), options, trace
         self._log = RunLog(
             run,
             machine,
             journal,
             self._lease,
             stop=self._stop,
-            on_record=on_record,
+            options=options,
             trace=trace,
-            notice=notice,
             snapshot=snapshot,
             admission=admission,
-            turn=turn,
         )
-        self._turn, self._tells_day, self._told = turn, tells_day, ZERO
-        self._changed, self._rest_after = changed or Polling(journal, lease.poll), rest_after
-        self._at_once, self._is_new = at_once, admission is not None
+        self._turn, self._tells_day, self._told = options.turn, tells_day, ZERO
+        self._changed, self._rest_after = options.changed or Polling(journal, lease.poll), options.rest_after
+        self._is_new = admission is not None
         self._mailboxes: dict[str, Mailbox[Any, M]] = {}
         self._running: dict[str, Envelope[Any]] = {}
         self._send, self._deliveries = trio.open_memory_channel[Delivery[M] | Report[Message] | Mailed](0)
@@ -158,7 +134,7 @@ class Supervisor(Generic[S, E, M]):
                 else:
                     await self._take_over()
                 nursery.start_soon(self._watch_inbox)
-                if self._may_stop:
+                if self._options.stop is not None:
                     nursery.start_soon(self._watch_stop)
                 if self._turn is not None:
                     nursery.start_soon(self._watch_turn, self._turn)
@@ -189,7 +165,7 @@ class Supervisor(Generic[S, E, M]):
 
     async def _take_over(self) -> None:
         """Resume the run, which may undo a preliminary end, and process the messages in its inbox."""
-        resumed = Resumed(self._lease.epoch, self._now(), self._at_once, mono=self._lease.seconds())
+        resumed = Resumed(self._lease.epoch, self._now(), self._options.at_once, mono=self._lease.seconds())
         facts, taken, left = takeover(
             self._machine, self.state, resumed, self._early_mail, finished=self._is_finished()
         )
@@ -232,7 +208,6 @@ class Supervisor(Generic[S, E, M]):
         return Ending.FINISHED
 
     def _only_waits(self) -> bool:
-        """Return whether no work in this process can advance the run."""
         return not self._log.held_back and all(self._may_release(envelope.work) for envelope in self._running.values())
 
     def _is_at_work(self) -> bool:
@@ -291,7 +266,6 @@ class Supervisor(Generic[S, E, M]):
         self._stop_work()
 
     def _stop_work(self) -> None:
-        """Start no more work, and cancel repeatable work."""
         self._parked = True
         for envelope in self._running.values():
             envelope.park()

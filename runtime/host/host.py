@@ -105,7 +105,6 @@ class Placing:
 Drive = Callable[[str, Stop, ChangeSignal, Callable[[], None]], Awaitable[Ending]]
 """Drives a run until it rests, and calls the last argument once this host holds the run."""
 RecordCrash = Callable[[str, Exception], Awaitable[object]]
-"""Records that a run ended by a bug of its driver."""
 
 POLL_SECONDS = 0.25
 """The interval at which the host asks whether anything was committed. A wake-up makes it ask at once."""

@@ -35,7 +35,6 @@ class Waiting:
     event: ClassVar[str] = "waiting"
     run: str
     question: str
-    """The id of the open question within the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,6 @@ class Changed:
     event: ClassVar[str] = "edited"
     run: str
     change: str
-    """The change, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +137,3 @@ Notice = (
 )
 
 Report = Callable[[Notice], None]
-"""Takes each notice of a host."""

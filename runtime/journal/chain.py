@@ -23,7 +23,6 @@ GENESIS = bytes(32)
 """The bytes that are hashed before a run's first record."""
 
 FIRST_EPOCH = 1
-"""The epoch of the records with which a run is admitted."""
 
 _PREVIOUS_AND_RUN = struct.Struct(">32sB")
 _PLACE = struct.Struct(">QdQqQ")

@@ -34,7 +34,6 @@ class Copied:
 
     run: str
     new: bool
-    """Whether the run was added now."""
     problem: str = ""
     """Why the run was not copied; empty if it was copied."""
 
@@ -157,7 +156,6 @@ class Removed:
 
     runs: Sequence[str]
     problem: str = ""
-    """Why the runs were not deleted; empty if they were."""
 
 
 def remove_copied(

@@ -20,7 +20,6 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 """The system's errors for a full disk and for a full quota."""
 
 USE_ANOTHER = "use another folder"
-"""The default hint if a folder cannot be used."""
 
 
 def access_hint(use_another: str) -> str:

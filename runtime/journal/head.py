@@ -46,18 +46,15 @@ class RunHead(NamedTuple):
     summary: Summary
     """The summary of the run's state. Its open questions are read only on request."""
     tip: Tip
-    """The end of the run's chain."""
     account: Account = Account()
     """The run's committed amount, and the day that was charged."""
     last_posted: int = 0
-    """The id of the last posted message, or 0."""
     last_consumed: int = 0
     """The highest id of a message that a record has consumed, or 0."""
     owner: str | None = None
     """The process that holds the run's lease, or the place where the run was moved (`moved_owner`)."""
     end: float = 0.0
     epoch: int = 0
-    """The number of claims so far."""
     id: int = 0
 
     @property

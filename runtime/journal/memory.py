@@ -81,7 +81,6 @@ class MemoryStore:
     hosts: dict[str, HostRow] = field(default_factory=dict)
     """The announced hosts that have not departed, by id. The presence of some may have ended."""
     cursors: dict[str, MemoryCursor] = field(default_factory=dict)
-    """The cursors by name."""
     version: int = 0
     """The number of commits so far, as `Journal.version` returns it."""
 
@@ -112,7 +111,6 @@ class MemoryStore:
         return change.result
 
     def _new_totals(self, change: Change[Any], now: float, budget: HomeBudget) -> dict[tuple[str, int], Amount]:
-        """Return the totals of days after some bookings. Raises `HomeBudgetSpent`."""
         booking, days = change.booking, dict[tuple[str, int], Amount]()
         if booking is None or change.head is None:
             return days
@@ -143,7 +141,6 @@ class MemoryReader(StoreReader):
     """A snapshot of a `MemoryStore`."""
 
     def __init__(self, store: MemoryStore, now: float) -> None:
-        """Take the store and the time."""
         self._store, self.now = store, now
 
     def names(self, *, recorded: bool = False) -> list[str]:

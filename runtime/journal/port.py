@@ -26,7 +26,6 @@ FIRST_FORMAT = 1
 """The format version of all runs of `FIRST_KIND` from before formats were stored."""
 
 Codecs = Mapping[str, Codec[Any]]
-"""The codec of each kind, by the kind's name."""
 
 Formats = Mapping[str, int]
 """The highest format version that a process can drive, by the kind's name."""
@@ -119,13 +118,11 @@ class RunRow(NamedTuple):
     """The id of the last posted message, or 0. `last_consumed` is the highest id that a record has consumed."""
     last_consumed: int
     epoch: int
-    """The number of claims so far."""
     calls: int
     """The calls that the run has committed, as in `Amount`. So are `tokens` and `micro_usd`."""
     tokens: int
     micro_usd: int
     near: str
-    """From the `Summary`."""
     owner: str | None = None
     """The process that drives the run; None if no process holds a valid lease."""
     asks: bytes = b""
@@ -157,11 +154,8 @@ class RunFilter:
     waiting_since_before: float | None = None
     """Only runs that began to wait for a person before this time (UTC seconds since 1970); None for any."""
     title_start: str = ""
-    """Only runs whose title starts with this text."""
     run_start: str = ""
-    """Only runs whose id starts with this text."""
     unfinished: bool = False
-    """Only unfinished runs."""
     tops: bool = False
     """Only runs whose ids have no dot: they are not steps of other runs."""
     asks: bool = False
@@ -229,9 +223,7 @@ class HostRow(NamedTuple):
     """A host that serves the journal now."""
 
     host: str
-    """The id of the host, which no other host has."""
     owner: str
-    """The name of the host's process, as in leases."""
     until: float
     """When the host's presence ends if it is not announced again (UTC seconds since 1970)."""
     kinds: Formats | None = None
@@ -273,7 +265,6 @@ class Readable(Protocol[E]):
 
 
 CURSOR_LIMIT = 200
-"""How many runs are listed at a time."""
 
 
 class Behind(NamedTuple):
@@ -284,11 +275,9 @@ class Behind(NamedTuple):
     run: str
     kind: str
     format: int
-    """The version of the run's kind's format."""
     position: int
     """The number of the last record that the cursor has passed; 0 if it has passed no record."""
     last_seq: int
-    """The number of the run's last record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,9 +286,7 @@ class Tally:
 
     kind: str
     status: str
-    """The status in the rows of the runs."""
     runs: int
-    """The number of runs."""
     waiting_since: float | None = None
     """Since when the longest waiting run has waited for a person."""
     undriven_since: float | None = None

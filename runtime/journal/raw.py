@@ -51,11 +51,9 @@ class RunCopy(NamedTuple):
 
     head: RunHead
     records: Sequence[Stored]
-    """The run's records with their hashes, verified."""
     ends: frozenset[int]
     """The number of the last record of each append."""
     inbox: Sequence[InboxItem]
-    """The run's posted messages, verified."""
     texts: Mapping[bytes, bytes]
     """The texts that the run's events name, by hash."""
 
@@ -227,7 +225,6 @@ class Inspection:
     lost: Sequence[str] = ()
     """The ids of runs that were in the journal and are missing, if the store can tell."""
     may_lack_deleted: bool = True
-    """Whether runs may have been deleted."""
     agenda: Callable[[RunHead], tuple[float | None, bool]] = lambda head: (head.summary.due, head.unread)
     """A function that returns when a run is due by the store's tables, and whether it has unread messages."""
     check_end: Callable[[RunHead, Sequence[Stored]], None] = lambda _, __: None

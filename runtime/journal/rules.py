@@ -41,22 +41,18 @@ class Booking(NamedTuple):
     day: int
     change: Amount
     overdraw: bool
-    """Whether the booking may exceed the daily budget."""
 
 
 class Change(NamedTuple, Generic[T]):
     """The changes that an operation makes."""
 
     result: T
-    """The result for the caller of the operation."""
     head: RunHead | None = None
     """The row of the run after the operation; None if nothing changes."""
     records: Sequence[Stored] = ()
-    """The records of one append."""
     asks: bytes | None = None
     """The open questions after the operation; None if they do not change."""
     posted: InboxItem | None = None
-    """A new message."""
     booking: Booking | None = None
 
 
@@ -70,7 +66,6 @@ class RunOperation(NamedTuple, Generic[T]):
     new: RunHead | None = None
     """The row of the run to admit. The store raises `RunExists` if the run exists."""
     entries: Sequence[Entry[Any]] = ()
-    """The events to append."""
     key: str | None = None
     resumes: bool = False
     """Whether the caller continues after the last record. Then the store checks for missing records."""

@@ -212,5 +212,4 @@ class GroupCommit(ABC, Generic[A]):
 
 
 def _refuse_cancel(_raise_cancel: object) -> trio.lowlevel.Abort:
-    """Refuse the cancellation of a wait for a commit."""
     return trio.lowlevel.Abort.FAILED

@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 MARK = "[redacted]"
-"""The text that replaces a secret."""
 
 SECRET_MIN = 6
 """The minimum length of a secret. Shorter values occur in ordinary texts by chance."""

@@ -237,7 +237,6 @@ class AnswerReader(ABC):
         return True
 
     def _stop_at_limit(self, limit: str) -> None:
-        """Stop reading, because the stream has passed a limit."""
         self._over, self.done, self._rest, self._data = limit, True, [], []
 
 

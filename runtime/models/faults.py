@@ -69,7 +69,6 @@ def _extent(text: str, position: int, form: str, start: int, least: int) -> tupl
 
 
 MESSAGE_MAX = 300
-"""The longest provider text that is kept, in characters."""
 
 _VALUES_MAX = 10_000
 _SECRETS = Redactor()

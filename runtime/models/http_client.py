@@ -73,7 +73,6 @@ class _CappedAnswers:
         self._bytes_max = bytes_max
 
     async def __call__(self, response: httpx2.Response) -> None:
-        """Limit the body of a response."""
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # Compression was not asked for, and a few kilobytes can expand to gigabytes.
             kind = response.headers.get("content-type", "")

@@ -194,11 +194,8 @@ class HttpModel(ABC):
     interface: ClassVar[str]
     """The name of the interface in the table of refusals: `chat`, `responses` or `messages`."""
     path: ClassVar[str]
-    """The path of a request."""
     reader: ClassVar[type[AnswerReader]]
-    """The reader of the interface's answers."""
     path_of_models: ClassVar[str]
-    """The path of the list of models."""
     sent_names: ClassVar[Mapping[str, str]] = {}
     """The names of settings in a request, if they differ from Replan's names."""
     provider: ClassVar[ProviderName]

@@ -69,7 +69,6 @@ class ResponsesModel(OpenAIModel):
     sent_names = {"reasoning_effort": "effort"}  # noqa: RUF012 - as declared in the base class
 
     def __init__(self, name: str, sdk: Sdk, **more: Any) -> None:
-        """Take the arguments of `HttpModel`."""
         super().__init__(name, sdk, **more)
         self._kept = KeptReasoning()
 

@@ -64,9 +64,7 @@ class Fault(Value):
 
     kind: FaultKind
     message: str
-    """One line, for people only."""
     status: int | None = None
-    """The HTTP status, if there was an answer."""
     retry_after: float | None = None
     """The seconds that the server asks to wait."""
     unpaid: bool = False
@@ -91,13 +89,11 @@ class ModelRequest:
     """The system message of the rendered prompt; may be empty."""
     user: str
     timeout_seconds: float
-    """The time limit of the try, in seconds."""
     output_tokens_max: int
     """The largest number of tokens in the reply. The server is told to stop there."""
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that the reply has to fit; None for free text."""
     schema_name: str = "reply"
-    """The name that the schema is sent under."""
     material: Mapping[str, Any] = field(default_factory=dict)
     """The prompt's context in structured form, for models in this process. It is never sent."""
     run: str = ""
@@ -132,7 +128,6 @@ class Reply:
     usage: Usage | None
     """The usage that the provider reported; None if it reported none."""
     model: str
-    """The model's name, as the provider reports it."""
     finish_reason: str = "stop"
     """Why the model stopped, in OpenAI's words."""
     mode: str = "text"

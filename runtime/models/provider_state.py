@@ -78,7 +78,6 @@ class Probes:
         self._locks: dict[str, trio.Lock] = {}
         self._answers: dict[str, tuple[float, Listed]] = {}
         self.count = 0
-        """How many times a provider was asked."""
 
     async def ask(
         self, provider: str, model: Askable, fault: Fault | None, *, fresh: float, clock: Clock

@@ -165,14 +165,11 @@ class Provider:
 
     name: ProviderName
     key: str
-    """The environment variable with the key."""
     address: str
-    """The environment variable with the address of another server."""
     url: str
     """The base URL if `address` is not set; empty if `address` must be set. `{}` stands for the value of `region`."""
     title: str
     interface: Interface = "chat"
-    """The interface that its models use."""
     responses: tuple[str, ...] = ()
     """Patterns of the models that use the Responses API if the base URL is the provider's own."""
     model: str = ""
@@ -180,9 +177,7 @@ class Provider:
     port: int = 0
     """The usual port of a local server, which needs no key; 0 for an online service."""
     path: str = ""
-    """The path that is appended to the address."""
     region: str = ""
-    """The environment variable with the region in the base URL."""
     not_taken: tuple[str, ...] = ()
     """The settings of calls that the interface does not accept."""
     efforts: tuple[str, ...] = ()

@@ -24,7 +24,6 @@ from runtime.core.pydantic_messages import describe
 from runtime.models.port import LACKS_REPLY, Fault, FaultKind, Model, ModelRequest, Reply
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
-"""Bytes of a recording's file."""
 FINGERPRINT_LENGTH = 32
 """The length of a fingerprint: the first 128 bits of a SHA-256, in hex, like the hashes of prompts in requests."""
 DIFF_LINES_MAX = 12
@@ -58,9 +57,7 @@ class RecordedAnswer:
     request_id: str
     """The id of the request that it answered, without the run."""
     fingerprint: str
-    """The fingerprint of that request's prompt."""
     answer: Reply | Fault
-    """The reply, or the fault in its place."""
     prompt: Callable[[], tuple[str, str] | None]
     """Returns the system and the user message of the prompt; None if they are no longer known."""
 
@@ -181,7 +178,6 @@ class _Part(Value):
     """A document of a recording's file. The first document has the version, and each further document has one reply."""
 
     recording: Literal[1] = 1
-    """The version of the file's form."""
     systems: Mapping[str, str] = {}
     """The system messages by their hash."""
     replies: tuple[_FileReply, ...] = ()
@@ -194,7 +190,6 @@ class RecordingFile:
     path: Path
     """The file; it may be missing before the first reply."""
     redacted: Callable[[str], str]
-    """Returns a text without secrets."""
     _systems: dict[str, str] = field(default_factory=dict)
 
     def read(self, *, may_be_missing: bool) -> list[RecordedAnswer]:

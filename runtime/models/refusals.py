@@ -35,7 +35,6 @@ class Refusable:
     weaker: tuple[str, ...] = ()
     """The weaker ways to ask for structure, the strongest first; empty if the parameter does not ask for structure."""
     statuses: tuple[int, ...] = (400, 422)
-    """The HTTP statuses of a refusal."""
 
 
 Refusals = Mapping[str, Refusable]

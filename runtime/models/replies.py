@@ -205,7 +205,6 @@ def candidates(text: str) -> list[str]:
 
 
 def _end_of_info_string(block: str) -> int:
-    """Return the end of a fenced block's first word (`json`)."""
     matched = _INFO_STRING.match(block)
     return matched.end() if matched else 0
 

@@ -24,7 +24,6 @@ class ResponseReader(AnswerReader):
     places = ("", "the arguments of a function call", "")
 
     def __init__(self, **limits: Any) -> None:
-        """Take the arguments of `AnswerReader`."""
         super().__init__(**limits)
         self._text: list[str] = []
         self._arguments: list[str] = []

@@ -20,7 +20,6 @@ from runtime.core.pydantic_messages import describe
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
-"""Bytes of a script."""
 NODES_MAX = 50_000
 """Keys and values of a script after expansion of its aliases."""
 

@@ -207,7 +207,6 @@ UNSHARED_SECONDS = 60.0
 """How long a process that could not change the file keeps its changes only in memory. Then it tries the file again."""
 
 _GATEWAY = frozenset({502, 504})
-"""The HTTP statuses of a gateway whose server gave no answer."""
 
 
 class Learned(Value):

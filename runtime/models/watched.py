@@ -18,9 +18,7 @@ class LiveReply:
     """A reply in progress."""
 
     characters: int
-    """How many characters the model has written, its reasoning included."""
     written: Callable[[], str]
-    """Returns the last characters of its text."""
 
     @property
     def text(self) -> str:

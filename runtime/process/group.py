@@ -185,7 +185,6 @@ async def end_group(name: str) -> bool:
 
 
 CHUNK_BYTES = 64 * 1024
-"""Bytes that are read at a time."""
 
 
 class StreamLines:
@@ -201,7 +200,6 @@ class StreamLines:
         return self
 
     async def __anext__(self) -> str:
-        """Return the next line."""
         begin = 0
         while not self.too_long:
             end = self._rest.find(b"\n", begin)

@@ -108,6 +108,6 @@ def test_the_page_states_how_many_cases_are_read():
     page = " ".join((ROOT / "docs" / "reference" / "measurements.md").read_text(encoding="utf-8").split())
     same, invalid = count["read"] - len(OTHER), count["accepted"] + count["refused"] - len(REFUSED)
     total, mappings = len(CASES), count["read"] + len(REFUSED)
-    assert f"as are {mappings} of the suite's {total} texts." in page
-    assert f"Replan reads {same} of them as the suite says, refuses {len(REFUSED)}, and reads {len(OTHER)}" in page
-    assert f"Of {invalid} texts that are not valid YAML, it reads {count['accepted']}." in page
+    assert f"{mappings} of the suite's {total} texts are one mapping" in page
+    assert f"Replan reads {same} of these texts correctly, refuses {len(REFUSED)}, and reads {len(OTHER)}" in page
+    assert f"also reads {count['accepted']} of {invalid} invalid texts." in page

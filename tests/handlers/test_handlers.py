@@ -25,7 +25,7 @@ from runtime.core.ledger import Limits, Usage
 from runtime.core.machine import Work
 from runtime.core.messages import Woken
 from runtime.drive.actor import Envelope
-from runtime.drive.options import Ending, LeaseTerms, Stop
+from runtime.drive.options import DriveOptions, Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import open_memory
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
@@ -49,7 +49,7 @@ class Author:
         await trio.lowlevel.checkpoint()
 
 
-async def driven(config, guard, model, generators=(), **fields):
+async def driven(config, guard, model, generators=(), stop=None):
     """Drive a run, and return its driver, how the drive ended, and the events. They are what the journal says."""
     known, seen = Registry(guards={"toy": lambda _: guard}, generators=dict(generators)), []
     async with open_memory(CODEC, TrioClock()) as journal:
@@ -60,8 +60,7 @@ async def driven(config, guard, model, generators=(), **fields):
             journal=journal,
             actors=actors_for(config, Resources(model, TrioClock(), known, threads=False)),
             lease=LeaseTerms("test"),
-            on_record=lambda record, _: seen.append(record.event),
-            **fields,
+            options=DriveOptions(stop, on_record=lambda record, _: seen.append(record.event)),
         )
         ending = await driver.drive(planning_start(1000.0, config, limits=Limits(calls=9)))
         assert [record.event for record in await journal.read("run")] == seen

@@ -3,6 +3,7 @@
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import fields
 from typing import Any
 
 import trio
@@ -10,7 +11,7 @@ import trio
 from runtime.core.clock import TrioClock
 from runtime.core.errors import JournalError
 from runtime.drive.actor import Actor, Envelope
-from runtime.drive.options import Ending, LeaseTerms, Stop
+from runtime.drive.options import DriveOptions, Ending, LeaseTerms, Stop
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import Fault, open_memory
 from runtime.journal.port import Journal
@@ -38,12 +39,16 @@ def failing(error: JournalError, *operations: str, since: float = 0.0, until: fl
     return fault
 
 
+OPTIONS = {field.name for field in fields(DriveOptions)}
+
+
 def driver_of(
     journal: Journal[NegotiationEvent], buyer: Bidder, seller: Bidder, stop: Stop | None = None, **more: Any
 ) -> Supervisor[NegotiationState, NegotiationEvent, Offer]:
-    """Return a supervisor of the run; `more` holds further arguments of `Supervisor`."""
+    """Return a supervisor of the run; `more` holds drive options and further arguments of `Supervisor`."""
     actors = [Actor("buyer", buyer), Actor("seller", seller)]
-    arguments = {"lease": LEASE, "stop": stop, **more}
+    options = DriveOptions(stop, **{name: more.pop(name) for name in [*more] if name in OPTIONS})
+    arguments = {"lease": LEASE, "options": options, **more}
     return Supervisor("run", machine=Negotiation(), journal=journal, actors=actors, **arguments)
 
 

@@ -5,7 +5,7 @@ import trio
 
 from runtime.core.clock import TrioClock
 from runtime.core.errors import JournalBusy, JournalError, RunExists, StorageFull, UsageProblem
-from runtime.drive.options import Admission, Ending, Stop
+from runtime.drive.options import Admission, DriveOptions, Ending, Stop
 from runtime.drive.run_log import admit
 from runtime.drive.supervisor import Supervisor
 from runtime.journal.memory import MemoryStore, open_memory
@@ -116,7 +116,9 @@ async def test_an_admitted_run_without_a_record_of_an_earlier_release_is_started
     """A parent begins such a child run."""
     async with open_memory(CODEC, TrioClock()) as journal:
         await journal.create("run", "a negotiation")
-        driver = Supervisor("run", machine=Negotiation(), journal=journal, actors=(), lease=LEASE, stop=Stop())
+        driver = Supervisor(
+            "run", machine=Negotiation(), journal=journal, actors=(), lease=LEASE, options=DriveOptions(Stop())
+        )
         with trio.move_on_after(1):
             await driver.drive(Start(20))
         assert (await journal.row("run")).last_seq > 0

@@ -247,7 +247,6 @@ class Ticker:
     """Progress on stderr: one line that is rewritten on a terminal, else a line every few seconds."""
 
     def __init__(self, what: str) -> None:
-        """`what` names the counted things, such as `trials`."""
         self._what = what
         self._live = sys.stderr.isatty()
         self._started = self._shown_at = time.monotonic()
@@ -274,7 +273,6 @@ class Ticker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the progress line."""
         if self._live:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -27,7 +27,6 @@ class JsonArray:
     """An array that is printed item by item in the form of `print_json`, so that memory holds only one item."""
 
     def __init__(self) -> None:
-        """Begin an array. Nothing is printed yet."""
         self._empty = True
 
     def add(self, value: Any) -> None:

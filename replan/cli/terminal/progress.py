@@ -25,11 +25,9 @@ from runtime.models.watched import LiveReply
 FIRST_SECONDS = 30.0
 """The age in seconds at which a call gets its first line. The next line comes at twice this age."""
 GAP_SECONDS_MAX = 60.0
-"""The longest time between two lines about a call, in seconds."""
 
 
 LiveNow = Callable[[], Mapping[str, LiveReply]]
-"""Returns the replies in progress, by the id of the request."""
 
 
 @dataclass

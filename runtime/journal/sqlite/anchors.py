@@ -25,7 +25,6 @@ from runtime.journal.chain import Tip
 from runtime.journal.folder import FILE_MODE
 
 SUFFIX = "-anchors"
-"""The suffix that is added to the journal's file name."""
 
 SLOT_BYTES = 128
 NUMBERS_MAX = 10_000_000
@@ -44,14 +43,12 @@ class Anchor(NamedTuple):
     run: str
     tip: Tip
     inbox: int
-    """The id of the last posted message, or 0."""
 
 
 class Anchors:
     """The anchors of one journal. Without a file descriptor there are no anchors, and nothing is written."""
 
     def __init__(self, descriptor: int | None = None) -> None:
-        """Take the descriptor of the open file."""
         self._descriptor = descriptor
 
     def note(self, number: int, run: str, tip: Tip) -> None:

@@ -109,14 +109,12 @@ def _bodies_of_others(connection: apsw.Connection, numbers: Collection[int]) -> 
 
 
 BUSY_SECONDS = 10.0
-"""How long to wait for another process that is writing."""
 
 
 class SqliteRaw(RawStore):
     """The raw store of a SQLite file."""
 
     def __init__(self, connection: apsw.Connection, noted: Anchors, now: float) -> None:
-        """Take a connection that writes."""
         self._connection, self._anchors, self._now = connection, noted, now
 
     @contextmanager
@@ -250,7 +248,6 @@ class Noted(NamedTuple):
     """The anchors of a journal at one point in time."""
 
     anchors: dict[int, Anchor]
-    """The anchors by the numbers of their runs."""
     slots: int | None
     """The highest number with a slot; None if the journal has no anchors."""
 

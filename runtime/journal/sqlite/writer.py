@@ -168,7 +168,6 @@ class SqliteWriter(GroupCommit[apsw.Connection]):
 
 
 def _pause_or_give_up(until: float) -> bool:
-    """Wait a little. Return whether to try again."""
     time.sleep(BUSY_SECONDS)
     return time.monotonic() < until
 

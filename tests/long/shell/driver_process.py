@@ -17,7 +17,7 @@ from runtime.core.errors import Fenced, Held, HomeBudgetSpent, JournalError, Sto
 from runtime.core.hooks import LABELS
 from runtime.core.ledger import Amount
 from runtime.core.machine import fold
-from runtime.drive.options import Admission, LeaseTerms, Stop
+from runtime.drive.options import Admission, DriveOptions, LeaseTerms, Stop
 from runtime.journal.memory import open_memory
 from runtime.models.port import Fault
 from tests.long.simulation import scenery as pure
@@ -101,7 +101,7 @@ class Provider:
 class Process:
     """A driver process from its claim to its release or death. `acks`: when each record was acknowledged to it.
 
-    `more`: further arguments of its supervisor. `slot`: the limiter of its calls. `frozen`: it was suspended once.
+    `more`: further drive options. `slot`: the limiter of its calls. `frozen`: it was suspended once.
     `unsure`: it does not know whether it has admitted the run, and leaves the lease, which ends by itself.
     """
 
@@ -221,10 +221,8 @@ class Process:
                 lease=LeaseTerms(
                     self.owner, ttl, poll, dead=world.is_dead if self.rng.random() < 0.5 else lambda _: False
                 ),
-                stop=self.stop,
-                on_record=self.on_record,
+                options=DriveOptions(self.stop, self.on_record, **self.more),
                 admission=None if world.run in store.runs else ADMISSION,
-                **self.more,
             )
             how = await drive(driver)
         self.ended = trio.current_time()
