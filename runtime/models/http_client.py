@@ -1,5 +1,6 @@
 """The HTTP client of a provider's SDK: its limits, proxies and checks. Every answer has a cap before it is read."""
 
+import ssl
 from collections.abc import AsyncIterator, Callable
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -27,13 +28,17 @@ def open_client(
     silently.
     """
     _check_proxies()
-    host = urlsplit(base_url).hostname or ""
+    address = urlsplit(base_url)
+    host = address.hostname or ""
+    # Reading all certificates of this machine takes some 20 ms. A context without any trusts no server.
+    no_certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
         http = httpx2.AsyncClient(
             event_hooks={"response": [_CappedAnswers(reply_bytes_max)]},
             follow_redirects=False,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0 if is_local(host) else 20),
             trust_env=not is_loopback(host),
+            verify=no_certificates if address.scheme == "http" else True,
         )
         return make(http)
     except (ValueError, ImportError, OSError, httpx2.InvalidURL, refused) as error:

@@ -9,7 +9,7 @@ import pytest
 from actors.search.notation import NUMBERS, SINGLE_BRANCH, read_search
 from tests.search.play import Alternatives, Play, in_order
 
-WORLDS = int(os.environ.get("REPLAN_SEARCH_WORLDS", "50"))
+WORLDS = int(os.environ.get("REPLAN_SEARCH_WORLDS", "30"))
 WORLDS_MAX = max(WORLDS, 150)
 """As many are played as it takes to see every ending."""
 SMALL = {
