@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import apsw
-import orjson
 import trio
 
 from actors.config.loader import shipped_workflows
@@ -112,6 +111,8 @@ def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
     """Ask the server for its models. Raises `OSError` if it cannot be reached, refuses the key, or lacks the model."""
     import httpx2
 
+    from runtime.models.completion import read_model_list
+
     model, key = chosen.name, environment.get(PROVIDERS[chosen.provider].key, "")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     path = "/models"
@@ -126,7 +127,7 @@ def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
     if status in (401, 403):
         raise OSError(f"{url} refuses the key (status {status})")
     answers = "answers, and takes the key" if status == 200 and key else f"answers (status {status})"
-    listed = _model_names(response.content) if status == 200 and model else frozenset[str]()
+    listed = read_model_list(response.content) if status == 200 and model else frozenset[str]()
     if not model or not listed:
         return answers
     if model not in listed and f"{model}:latest" not in listed:
@@ -141,14 +142,6 @@ async def _describe_window(chosen: Named, environment: Mapping[str, str]) -> str
     async with open_named(chosen, environment, SystemClock()) as opened:
         window = await opened.context_window()
     return "" if window is None else f"a context window of {window.tokens:,} tokens ({window.source})"
-
-
-def _model_names(content: bytes) -> frozenset[str]:
-    try:
-        models = orjson.loads(content)["data"]
-        return frozenset(model["id"] for model in models if isinstance(model["id"], str))
-    except (orjson.JSONDecodeError, LookupError, TypeError):
-        return frozenset()
 
 
 _NEEDS = {

@@ -129,10 +129,6 @@ async def _post_message(
     return await _post(journal, run, inbox_key, {"kind": kind, "text": clean_text})
 
 
-async def _post_correction(journal: Journal[Any], run: str, body: Mapping[str, Any], *, key: str = "") -> Posted:
-    return await _post(journal, run, f"tell:{key or secrets.token_hex(8)}", body)
-
-
 async def _post_change(
     journal: Journal[Any], common: Common, run: str, changes: Mapping[str, Any], *, key: str = ""
 ) -> Posted:
@@ -141,15 +137,6 @@ async def _post_change(
         open_run = _unfinished_state(run, common)
         change_of(open_run.ledger, changes, journal.now(), never_strict=open_run.never_strict)
     return await _post(journal, run, inbox_key, {"kind": "change", **changes})
-
-
-async def post_cancel(journal: Journal[Any], run: str) -> Posted:
-    """Post the message that cancels a run."""
-    return await _post(journal, run, CANCEL, {"kind": "cancel"})
-
-
-async def _post_undo(journal: Journal[Any], run: str) -> Posted:
-    return await _post(journal, run, f"undo:{secrets.token_hex(8)}", {"kind": "undo"})
 
 
 def split_question_id(question: str) -> tuple[str, str]:
@@ -333,7 +320,8 @@ class RunPoster(RunReader):
         state = await self.with_inbox(run, loaded)
         correction = loaded.kind.correction(state, text) if kind == "note" else None
         if correction is not None:
-            return await self._and_wake(_post_correction(self.journal, run, correction, key=key))
+            key = f"tell:{key or secrets.token_hex(8)}"
+            return await self._and_wake(_post(self.journal, run, key, correction))
         common = loaded.kind.run_state(state)
         return await self._and_wake(_post_message(self.journal, common, run, text, kind, key=key))
 
@@ -369,12 +357,12 @@ class RunPoster(RunReader):
         problem = loaded.kind.undo_problem(await self.with_inbox(run, loaded))
         if problem:
             raise UsageProblem(problem, place=run, hint=f"`{program()} show {run}` shows what it did")
-        return await self._and_wake(_post_undo(self.journal, run))
+        return await self._and_wake(_post(self.journal, run, f"undo:{secrets.token_hex(8)}", {"kind": "undo"}))
 
     async def post_cancel(self, run: str) -> Posted:
         """Post the message that cancels a run, which may be a step of another run."""
         await self.journal.row(run)
-        return await self._and_wake(post_cancel(self.journal, run))
+        return await self._and_wake(_post(self.journal, run, CANCEL, {"kind": "cancel"}))
 
     async def _and_wake(self, posting: Awaitable[P]) -> P:
         posted = await posting
