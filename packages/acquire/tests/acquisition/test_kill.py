@@ -27,6 +27,8 @@ from runtime.journal.sqlite.journal import open_sqlite
 
 POINTS = (*(label for label in LABELS if label != "judge.after"), "tool.prepared", "tool.started", "tool.after")
 """The labelled points of an acquisition run: no guard judges in one."""
+QUICK = ("append.after", "reply.after", "tool.started")
+"""The points of the quick tests. Those of all the others are in `packages/acquire/tests/long/test_kill_points.py`."""
 DOCUMENTS = {
     "shops.md": "# Retail\n\nThis is the report of the office for trade. In 2023 there were 1,250 shops in Portugal.\n",
     "people.md": "# Census\n\nThis is the census of the city. It has counted 310,000 people in Portugal in the year.\n",
@@ -111,10 +113,14 @@ def test_every_labelled_point_is_reached(undisturbed):
     assert {*POINTS} - reached <= {"renew.before"}  # A short run may not renew its lease.
 
 
-@pytest.mark.parametrize("label", POINTS)
+@pytest.mark.parametrize("label", QUICK)
 def test_a_kill_at_a_labelled_point_changes_nothing(label, commands, undisturbed, tmp_path):
+    check_kill(label, Case(tmp_path, commands), undisturbed)
+
+
+def check_kill(label, case, undisturbed):
+    """Kill a run where a label is reached, let it go on, and check that it ends as one that nobody kills."""
     nth = 2 if label in ("reply.after", "tool.after") else 1
-    case = Case(tmp_path, commands)
     code, _ = case.drive(kill={"label": label, "nth": nth}, ttl=TTL)
     assert code in (-9, 0)
     code, result = case.drive()
