@@ -24,6 +24,9 @@ PREVIEW_MAX = 200
 """How many characters of each artifact on the failed path an escalation shows (S29)."""
 
 
+_NONE = frozenset[str]()
+
+
 def context_for(state: State, branch: Branch, step: str) -> Context:
     """Return the context for the generator and the guard of a step in this state."""
     config, run, progress, facts = state.config, state.run, branch.progress, state.given
@@ -32,9 +35,12 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
         artifact = accepted_artifact(state, progress[parent].accepted)
         if artifact is not None:
             dependencies[parent] = artifact
-    window, answered_nodes = workflow.feedback_window, _answered_rejections(state)
-    retry = retry_feedback(state, branch, step, answered_nodes, window)
-    causes = escalations(state, branch, step)
+    # Most steps are not rejected, most people say nothing, and most searches never go back: then nothing is called.
+    window, answered_nodes = workflow.feedback_window, _answered_rejections(state) if run.questions else _NONE
+    attempts = branch.attempts.get(step, ())
+    is_rejected = len(attempts) > 1 or (attempts and state.nodes[attempts[0]].rejection_text)
+    retry = retry_feedback(state, branch, step, answered_nodes, window) if is_rejected else ()
+    causes = escalations(state, branch, step) if branch.replans else ()
     settings = config.settings(step)
     settings["escalations"] = len(causes)
     earlier_answers = (
@@ -45,7 +51,7 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
     return Context(
         specification=state.specification,
         constraints=workflow.constraints,
-        requirements=run.texts_of("requirement"),
+        requirements=run.texts_of("requirement") if run.messages else (),
         dependencies=dependencies,
         retry=retry,
         escalation=(
@@ -53,19 +59,17 @@ def context_for(state: State, branch: Branch, step: str) -> Context:
             if causes
             else ()
         ),
-        afresh=_kept_findings(state, branch, step, answered_nodes, window),
+        afresh=_kept_findings(state, branch, step, answered_nodes, window) if branch.left_out else None,
         clarifications=(*earlier_answers, *run.clarifications),
-        notes=run.texts_of("note"),
+        notes=run.texts_of("note") if run.messages else (),
         attachments=state.attachments,
         settings=settings,
         given=facts,
-        rejected_for=rejection_codes(state, branch, step),
+        rejected_for=rejection_codes(state, branch, step) if is_rejected else _NONE,
     )
 
 
 def _answered_rejections(state: State) -> frozenset[str]:
-    if not state.run.questions:
-        return frozenset()
     texts: dict[str, str] = {}
     for clarification in state.run.clarifications:
         if clarification.answer:
@@ -94,8 +98,6 @@ def render_prompt(state: State, branch: Branch, step: str, context: Context | No
 
 def rejection_codes(state: State, branch: Branch, step: str) -> frozenset[str]:
     """Return the error codes of all rejected attempts at a step, including attempts outside the feedback window."""
-    if step not in branch.attempts:
-        return frozenset()
     for node in state.attempts_at(branch, step):
         if node.rejection_text:
             return node.rejected_for
@@ -106,8 +108,6 @@ def retry_feedback(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[Feedback, ...]:
     """Return the newest `window` rejections of the step, oldest first, without those in `answered_nodes`."""
-    if step not in branch.attempts:
-        return ()
     feedback: list[Feedback] = []
     left_out = branch.left_out.get(step, LeftOut()).attempts
     for node in islice(state.attempts_at(branch, step), len(branch.attempts[step]) - left_out):

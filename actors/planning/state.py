@@ -231,7 +231,9 @@ class State:
 
     def questions_left(self, step: str) -> int:
         """Return how many questions a step may still ask; 0 if its last question was not answered."""
-        return 0 if step in self.silenced else self.config.workflow.questions_max - self.run.questions_used
+        if step in self.silenced:
+            return 0
+        return self.config.workflow.questions_max - (self.run.questions_used if self.run.questions else 0)
 
     def branch_of(self, name: str) -> Branch:
         """Return the branch of a node, or of a request about a node."""

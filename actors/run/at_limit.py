@@ -100,8 +100,6 @@ def ask_or_end(
 
 def follow_answer(run: RunState[Any]) -> ClarificationWithdrawn | SettingsChanged | None:
     """Withdraw the question at a limit that has changed since, or change the settings by a person's answer."""
-    if not run.questions:
-        return None
     for name, asked in run.questions.items():
         if asked.open and asked.request.reached is not None and name != run.limit_question:
             return ClarificationWithdrawn(question_id=name)

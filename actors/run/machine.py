@@ -6,9 +6,8 @@ follows. Of the protocol, a kind overrides only `brief`, if its actors need more
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, assert_never, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, assert_never, get_args
 
 from actors.run import at_limit, calls, inbox, outage, parking, questions, tools, waits
 from actors.run.calls import (
@@ -165,8 +164,7 @@ S = TypeVar("S", bound=BegunState)
 E = TypeVar("E")
 
 
-@dataclass(frozen=True, slots=True)
-class CallPrompt:
+class CallPrompt(NamedTuple):
     """The texts that a call sends to a model, and its limits."""
 
     purpose: str
@@ -328,9 +326,10 @@ class RunMachine(ABC, Generic[S, E]):
         """Request the calls of an earlier driver again, or end the run if the budget cannot pay for a call."""
         run = state.run
         for request_id, opened in run.calls.open.items():
-            goes_on = opened.epoch != OF_ORIGIN and self.is_child(state, opened.request)
-            if opened.epoch == run.epoch or run.saving or goes_on:
+            if opened.epoch == run.epoch or run.saving:
                 continue
+            if opened.epoch != OF_ORIGIN and self.is_child(state, opened.request):
+                continue  # The child run goes on.
             again = self.next_try(state, opened.request)
             if again is not None:
                 short = run.ledger.shortfall(again.reserve, run.now)
@@ -356,10 +355,10 @@ class RunMachine(ABC, Generic[S, E]):
     def accept(self, state: S | NotStarted, message: RunMessage) -> E | Refused | None:
         """Turn a message from outside into an event. Return None for a message without effect."""
         event: Any = None
-        if isinstance(message, Started):
-            event = message if isinstance(state, NotStarted) else None
-        elif isinstance(state, NotStarted):
-            return Refused("the run has not begun")
+        if isinstance(state, NotStarted):
+            if not isinstance(message, Started):
+                return Refused("the run has not begun")
+            event = message
         elif isinstance(message, Generated):
             event = self._accept_reply(state, message)
         elif isinstance(message, Judged):
@@ -368,7 +367,7 @@ class RunMachine(ABC, Generic[S, E]):
             event = _accept_fault(state.run, message)
         elif isinstance(message, tools.ToolMessage):
             event = tools.accept(state.run.tools, message)
-        else:
+        elif not isinstance(message, Started):
             event = self.message_event(state, message) if isinstance(message, Mailed) else None
             event = accept_control(state.run, message) if event is None else event
         if isinstance(event, RunFinished):
@@ -401,22 +400,25 @@ class RunMachine(ABC, Generic[S, E]):
 
     def _go_on(self, state: S) -> Any:
         """Return the next decision of a run that has not ended. If a rule ends it at a limit, a person may be asked."""
-        warning = warn_near_limit(state.run)
-        if warning is not None:
+        run = state.run
+        if run.warn_at and (warning := warn_near_limit(run)) is not None:
             return warning
-        following = at_limit.follow_answer(state.run)
-        if following is not None:
-            return following
-        if (end := at_limit.stopped_at(state.run)) is not None:
-            return self._stop(state, end)
+        if run.questions:
+            following = at_limit.follow_answer(run)
+            if following is not None:
+                return following
+            if (end := at_limit.stopped_at(run)) is not None:
+                return self._stop(state, end)
         event: Any = self.decide(state)
+        if event is not None and not isinstance(event, RunFinished):
+            return event
         priced = state.config.price is not None
         if event is None:
-            return at_limit.ask_about_day(state.run, partial(self._next_move, state), priced=priced)
-        if not isinstance(event, RunFinished):
-            return event
+            about_day = run.waits or run.limit_question
+            next_move = partial(self._next_move, state)
+            return at_limit.ask_about_day(run, next_move, priced=priced) if about_day else None
         return at_limit.ask_or_end(
-            state.run,
+            run,
             event,
             partial(self._decide_under, state),
             partial(self._next_move, state),
@@ -484,7 +486,11 @@ class RunMachine(ABC, Generic[S, E]):
                 if self.shows_messages(state, request):
                     run = changed(run, messages=inbox.mark_seen(run.messages))
             run = evolve_run(run, fact)
-            if isinstance(fact, AboutQuestion) and run.questions[fact.question_id].request.reached is not None:
+            if (
+                run.questions
+                and isinstance(fact, AboutQuestion)
+                and run.questions[fact.question_id].request.reached is not None
+            ):
                 return self.common(state, run, fact)  # The kind knows nothing of a question about a limit.
         return self.apply(state, run, event)
 
@@ -492,9 +498,9 @@ class RunMachine(ABC, Generic[S, E]):
         """Return whether any work is open that counts as active time: of a model, a tool or a guard."""
         run = state.run
         open_calls = run.calls.open.keys() - run.held if run.waits else run.calls.open
-        if open_calls and run.asks_at_limit:
+        if open_calls and run.limit_question and run.asks_at_limit:
             open_calls = {name for name in open_calls if not self.is_child(state, run.calls.open[name].request)}
-        return bool(open_calls or tools.busy(run.tools) or self.judgements(state))
+        return bool(open_calls or self.judgements(state) or (run.tools and tools.busy(run.tools)))
 
     def outstanding(self, state: S | NotStarted) -> Mapping[str, Work]:
         """Return the open requests, as work for models, guards, tools, the clock and the user."""

@@ -39,7 +39,7 @@ class Rule:
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
     """End the run at its deadline, or request a wait until the deadline."""
-    return waits.keep_deadline(run.waits, run.ledger, run.now)
+    return None if run.ledger.ends_at is None else waits.keep_deadline(run.waits, run.ledger, run.now)
 
 
 def take_over_tools(

@@ -140,7 +140,7 @@ class RunState(Generic[C]):
     @property
     def questions_used(self) -> int:
         """How many questions count against their limit. Reviews and questions about a limit of the run do not."""
-        return sum(1 for question in self.questions.values() if question.counts) if self.questions else 0
+        return sum(1 for question in self.questions.values() if question.counts)
 
     @property
     def asks_at_limit(self) -> bool:

@@ -1,6 +1,7 @@
 """The ledger: the limits of a run, its reserved, spent and unknown amounts, and the price of a call. Pure."""
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -25,27 +26,18 @@ class Usage(Value):
     """The tokens of the prompt, including tokens from the provider's prompt cache."""
     output_tokens: int = 0
     """The tokens that the model wrote, including its reasoning."""
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    cache_write_1h_tokens: int = 0
+    cache_read_tokens: int = Field(default=0, exclude_if=operator.not_)
+    cache_write_tokens: int = Field(default=0, exclude_if=operator.not_)
+    cache_write_1h_tokens: int = Field(default=0, exclude_if=operator.not_)
     """The part of `cache_write_tokens` that is kept for an hour, which costs more."""
-    reasoning_tokens: int = 0
-    contradictory: bool = False
+    reasoning_tokens: int = Field(default=0, exclude_if=operator.not_)
+    contradictory: bool = Field(default=False, exclude_if=operator.not_)
     """Whether the provider's numbers contradict each other. Then the call is charged at the highest rates."""
 
     @property
     def tokens(self) -> int:
         """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
-
-    @model_serializer(mode="wrap")
-    def _without_zeros(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the parts that are zero: most parts are zero in most calls."""
-        plain: dict[str, Any] = serialize(self)
-        return {key: value for key, value in plain.items() if value or key in _TOTALS}
-
-
-_TOTALS = frozenset({"input_tokens", "output_tokens"})
 
 
 def micro_limit(usd: float) -> int:
