@@ -9,22 +9,21 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from actors.execution import undo_rules
 from actors.execution.events import EVENTS, ExecutionEvent, ReplanReplied
 from actors.execution.ids import parse_node
 from actors.execution.machine import ExecutionMachine
 from actors.execution.state import AttemptPhase, State
 from actors.execution.views import VIEWS, log_fields
+from actors.execution.workspace_rules import snapshot_of
 from actors.run.calls import Replied
 from actors.run.fork_event import ForkWorkspace
 from actors.run.ids import child_run, node_of
 from actors.run.kind import Kind, Resources
 from actors.run.questions import ClarificationRequested
-from actors.run.tools import ToolFinished, ToolOutcome, ToolReissued, ToolRequested
+from actors.run.tools import ToolFinished, ToolReissued, ToolRequested
 from actors.tools.preflight_rules import WORKSPACE_LOOK
-from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT, read_snapshot
+from actors.tools.snapshot_texts import WORKSPACE_SNAPSHOT
 from actors.tools.uses import WORKSPACE_READ
 from runtime.core.errors import UsageProblem
 from runtime.core.events import Codec
@@ -49,7 +48,7 @@ def _fork_workspace(history: Iterable[tuple[ExecutionEvent, State]]) -> ForkWork
             case ToolReissued(again=again) if again.tool == WORKSPACE_SNAPSHOT:
                 asked[again.request_id] = stretch
             case ToolFinished() if asked.pop(event.request_id, None) == stretch:
-                snapshot_id = _snapshot_id(event)
+                snapshot_id = snapshot_of(event).id
                 if snapshot_id and not _may_change_files(state):
                     shown.setdefault(stretch, snapshot_id)
             case _:
@@ -66,15 +65,6 @@ def _may_change_files(state: State) -> bool:
 def _asks_for_step(event: ClarificationRequested) -> bool:
     node = parse_node(event.node)
     return node is not None and node.phase == AttemptPhase.ACT
-
-
-def _snapshot_id(event: ToolFinished) -> str:
-    if event.outcome is not ToolOutcome.SUCCEEDED:
-        return ""
-    try:
-        return read_snapshot(event.output).id
-    except ValidationError:
-        return ""
 
 
 CODEC: Codec[ExecutionEvent] = Codec(EVENTS)

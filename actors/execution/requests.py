@@ -1,7 +1,7 @@
 """Requests for model calls and planning runs, with their prompts. Each request reserves its highest cost. Pure."""
 
 from collections.abc import Sequence
-from typing import TypeVar, assert_never
+from typing import Any, TypeVar, assert_never
 
 from actors.execution.events import ExecutionCall, FileRequested, ReplanRequested
 from actors.execution.ids import replan_node
@@ -10,8 +10,9 @@ from actors.planning.config import RunConfig
 from actors.prompting.render import render
 from actors.run.calls import CallRequested, child_share, reserve_fields
 from actors.run.machine import CallPrompt, try_fields
+from actors.run.tools import ToolRequested
 from actors.tools.snapshot_texts import read_file_output
-from actors.tools.uses import ModelUse
+from actors.tools.uses import ModelUse, ToolUse
 from actors.values.artifacts import Context
 from actors.values.given import Attachment
 from runtime.core.ledger import Limit
@@ -43,6 +44,17 @@ def step_context(
         notes=run.texts_of("note"),
         retry=state.feedback.get(attempt.name, ()),
         attachments=attachments,
+    )
+
+
+def call_request(node: str, use: ToolUse, **fields: Any) -> ToolRequested:
+    """Return the request for a call of a tool. `fields` are further fields of the request, or other arguments."""
+    return ToolRequested(
+        **{"arguments": use.arguments, **fields},
+        node=node,
+        tool=use.tool,
+        repeatable=use.repeatable,
+        timeout_seconds=use.timeout_seconds,
     )
 
 

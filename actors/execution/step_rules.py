@@ -5,7 +5,7 @@ from actors.execution.attempts import first_attempt, person_use, tool_use
 from actors.execution.events import AttemptDecided, FileRequested, StepOutcome, StepSettled
 from actors.execution.execution_questions import ask_approval, ask_outcome, ask_person
 from actors.execution.ids import Owner, owner_of
-from actors.execution.requests import file_request
+from actors.execution.requests import call_request, file_request
 from actors.execution.state import Attempt, AttemptPhase, State, covers, is_spent, next_step
 from actors.execution.trouble_rules import choose
 from actors.execution.workspace_rules import call_fields, needs_to_look_up, request_first_snapshot, request_look
@@ -102,13 +102,10 @@ def _settle_failure(state: State, attempt: Attempt) -> StepSettled:
 def _is_handed_over(state: State, attempt: Attempt) -> bool:
     if any(finding.code == Code.VIOLATED for finding in attempt.findings):
         return True
-    match state.plan.by_id[attempt.step].on_failure:
-        case "never" | "escalate" | "undo":
-            return True
-        case "continue":
-            return False
-        case _:
-            return not covers(state, state.plan.index[attempt.step])
+    on_failure = state.plan.by_id[attempt.step].on_failure
+    if on_failure in (NEVER, ESCALATE, UNDO):
+        return True
+    return on_failure != CONTINUE and not covers(state, state.plan.index[attempt.step])
 
 
 def _decide_attempt(state: State, attempt: Attempt) -> AttemptDecided:
@@ -226,14 +223,7 @@ def _next_request(state: State, attempt: Attempt) -> StepRequest | RunFinished |
         return ask_outcome(state, attempt)
     use = tool_use(state.config, state.plan, attempt, state.snapshot or "")
     if use is not None:
-        call = ToolRequested(
-            node=attempt.at_work,
-            tool=use.tool,
-            repeatable=use.repeatable,
-            timeout_seconds=use.timeout_seconds,
-            try_number=attempt.tries + 1,
-            **call_fields(state, attempt, use),
-        )
+        call = call_request(attempt.at_work, use, try_number=attempt.tries + 1, **call_fields(state, attempt, use))
         if call.micro_usd_max and HOME_BUDGET in run.waits:
             return None
         return run.ledger.shortfall(call.reserve, run.now) or call
@@ -243,8 +233,3 @@ def _next_request(state: State, attempt: Attempt) -> StepRequest | RunFinished |
     if attempt.phase is AttemptPhase.APPROVE:
         return ask_approval(state, attempt)
     return file_request(state, attempt)
-
-
-assert {ESCALATE, CONTINUE, NEVER, UNDO} == {"escalate", "continue", "never", "undo"}, (
-    "`_is_handed_over` matches these words"
-)

@@ -6,6 +6,7 @@ from typing import Any
 from actors.execution.events import EffectSettled, UndoDecided
 from actors.execution.forbidden import is_forbidden
 from actors.execution.ids import undo_node, undo_question_node
+from actors.execution.requests import call_request
 from actors.execution.state import State
 from actors.execution.undo import CallEffect, EffectEnd, Undoing, can_undo, count_ends, effect_views, to_undo
 from actors.run import rules
@@ -157,14 +158,7 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
     assert not isinstance(use, PersonUse), "a person is asked"
     arguments = state.config.tools.undo_arguments(effect.undo, effect.arguments_by_name, effect.values)
     assert arguments is not None, "a person is asked where an argument is not known"
-    return ToolRequested(
-        node=node,
-        tool=use.tool,
-        arguments=arguments,
-        repeatable=use.repeatable,
-        timeout_seconds=use.timeout_seconds,
-        try_number=state.undo_calls.get(node, 0) + 1,
-    )
+    return call_request(node, use, arguments=arguments, try_number=state.undo_calls.get(node, 0) + 1)
 
 
 def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:

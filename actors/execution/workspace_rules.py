@@ -15,7 +15,7 @@ from actors.execution.attempts import CHECKS, fail_phase, pass_phase
 from actors.execution.events import TroubleCause
 from actors.execution.forbidden import check_change_finding, check_changes, files_limit, protected_paths
 from actors.execution.ids import WORKSPACE_END, WORKSPACE_START, look_node
-from actors.execution.requests import step_context
+from actors.execution.requests import call_request, step_context
 from actors.execution.state import Attempt, AttemptPhase, State, Trouble
 from actors.prompting.render import render
 from actors.run.tools import ToolFinished, ToolOutcome, ToolRequested
@@ -32,7 +32,7 @@ def request_first_snapshot(state: State) -> ToolRequested | None:
     run = state.run
     if not state.config.snapshots or state.snapshot is not None or run.tools or run.parked or run.renewing:
         return None
-    return _request_workspace_tool(WORKSPACE_START, snapshot_use("start"))
+    return call_request(WORKSPACE_START, snapshot_use("start"))
 
 
 def request_look(state: State, needs: Needs) -> ToolRequested | None:
@@ -40,7 +40,7 @@ def request_look(state: State, needs: Needs) -> ToolRequested | None:
     run = state.run
     if state.draining or state.active or run.tools or run.parked or run.renewing:
         return None
-    return _request_workspace_tool(look_node(state.looks + 1), preflight_use(needs))
+    return call_request(look_node(state.looks + 1), preflight_use(needs))
 
 
 def needs_to_look_up(state: State) -> Needs | None:
@@ -76,24 +76,14 @@ def request_last_snapshot(state: State) -> ToolRequested | None:
     """Take a last snapshot and compare it with the first one, if requirements protect paths."""
     if not state.first_snapshot or state.damaged is not None or not protected_paths(state.constraints.requirements):
         return None
-    return _request_workspace_tool(WORKSPACE_END, snapshot_use("end", state.first_snapshot))
-
-
-def _request_workspace_tool(node: str, use: ToolUse) -> ToolRequested:
-    return ToolRequested(
-        node=node,
-        tool=use.tool,
-        arguments=use.arguments,
-        repeatable=use.repeatable,
-        timeout_seconds=use.timeout_seconds,
-    )
+    return call_request(WORKSPACE_END, snapshot_use("end", state.first_snapshot))
 
 
 def apply_first_snapshot(state: State, event: ToolFinished) -> State:
     """Return the state after the first snapshot of the workspace was taken."""
     if event.outcome is ToolOutcome.UNKNOWN:  # The run has ended before. The snapshot is taken when the run goes on.
         return state
-    snapshot = _read_snapshot(event)
+    snapshot = snapshot_of(event)
     return changed(state, snapshot=snapshot.id, first_snapshot=snapshot.id, not_compared=0 if snapshot.id else 1)
 
 
@@ -101,7 +91,7 @@ def apply_last_snapshot(state: State, event: ToolFinished) -> State:
     """Return the state after the last snapshot was compared with the first one."""
     if event.outcome is ToolOutcome.UNKNOWN:
         return state
-    snapshot = _read_snapshot(event)
+    snapshot = snapshot_of(event)
     protected = protected_paths(state.constraints.requirements)
     if snapshot.changed is None or snapshot.more:
         state = changed(state, not_compared=state.not_compared + 1)
@@ -116,7 +106,7 @@ def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> 
     """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state, replace(attempt, open=False)
-    snapshot = _read_snapshot(event)
+    snapshot = snapshot_of(event)
     if snapshot.changed is None:
         state = changed(state, not_compared=state.not_compared + 1)
     state = changed(state, snapshot=snapshot.id or state.snapshot)
@@ -139,7 +129,8 @@ def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> 
     )
 
 
-def _read_snapshot(event: ToolFinished) -> WorkspaceSnapshot:
+def snapshot_of(event: ToolFinished) -> WorkspaceSnapshot:
+    """Return the snapshot that a call has taken; if it has taken none, one without an id, with the reason."""
     if event.outcome is ToolOutcome.SUCCEEDED:
         try:
             return read_snapshot(event.output)

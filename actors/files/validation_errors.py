@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from dataclasses import field as data_field
 from functools import cache
 from types import NoneType
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -187,23 +187,13 @@ PATTERN_MEANINGS = {
 class _Unshown:
     """Stands for a value that may be a secret. A message shows only the type of the value."""
 
+    words: ClassVar = {str: "text", dict: "a mapping", list: "a list", bool: "true or false"}
+
     def __init__(self, value: object) -> None:
-        self._value = value
+        self._shown = self.words.get(type(value), "a number" if isinstance(value, int | float) else "nothing")
 
     def __repr__(self) -> str:
-        match self._value:
-            case str():
-                return "text"
-            case Mapping():
-                return "a mapping"
-            case list():
-                return "a list"
-            case bool():
-                return "true or false"
-            case int() | float():
-                return "a number"
-            case _:
-                return "nothing"
+        return self._shown
 
 
 _SHOWN = frozenset({"enum", "greater_than", "greater_than_equal", "less_than", "less_than_equal", "literal_error"})
@@ -269,12 +259,10 @@ def _hint(detail: ErrorDetails) -> str:
     match detail["type"]:
         case str(kind) if kind == CONFIG_ERROR:
             return str(detail["ctx"]["hint"])
-        case "literal_error":
+        case "literal_error" | "enum" as kind:
             choices = [choice.strip("' ") for choice in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
-            return nearest(str(detail["input"]), choices, kind="choices", written="value")
-        case "enum":  # The cause lists all of them.
-            choices = [choice.strip("' ") for choice in str(detail["ctx"]["expected"]).replace(" or ", ",").split(",")]
-            return near(str(detail["input"]), choices)
+            given = str(detail["input"])  # The cause of `enum` lists all choices.
+            return near(given, choices) if kind == "enum" else nearest(given, choices, kind="choices", written="value")
         case "union_tag_invalid":
             return near(str(detail["ctx"]["tag"]), _tags(detail))
         case "union_tag_not_found":

@@ -135,15 +135,39 @@ def accept_mail(
     finished: bool = False,
 ) -> InboxEvent:
     """Return the event of a person's message: its effect, or its refusal."""
+    body = body_of(message.body)
+    at, mono = message.at, message.mono
+    question, via = str(body.get("question", "")), str(body.get("via") or "")
+    person = make_storable(str(body.get("person") or ""))[:PERSON_MAX] if via in NAMED else ""
     try:
-        body = body_of(message.body)
         match body.get("kind"):
             case "change":
-                return change_of(ledger, body, message.at, message.mono, never_strict=never_strict)
+                return change_of(ledger, body, at, mono, never_strict=never_strict)
             case "cancel" if finished:
                 return refuse_message(message, "the run has finished")
+            case "cancel":
+                return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
+            case "answer":
+                answer = normalise_answer(questions, question, body.get("answer"), via, person)
+                change = _model_change(questions[question], answer, body.get("change"), ledger, at)
+                return ClarificationAnswered(
+                    question_id=question,
+                    at=at,
+                    mono=mono,
+                    answer=answer,
+                    via=read_via(via),
+                    person=person,
+                    change=change,
+                )
+            case "decline":
+                check_decline(questions, question, via, person)
+                return ClarificationDeclined(question_id=question, at=at, mono=mono, via=read_via(via), person=person)
+            case "note":
+                return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
+            case "requirement":
+                return RequirementTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
             case _:
-                return _accept_message(questions, messages, ledger, body, message)
+                return refuse_message(message, "not a message that a run understands")
     except UsageProblem as problem:
         return refuse_message(message, problem.cause)
 
@@ -151,32 +175,6 @@ def accept_mail(
 def refuse_message(message: "Mailed", reason: str) -> MailRefused:
     """Return the event of a message that is refused. `reason` is one sentence for people."""
     return MailRefused(at=message.at, mono=message.mono, key=make_storable(message.key), reason=reason)
-
-
-def _accept_message(
-    questions: Questions, messages: Messages, ledger: Ledger, body: dict[str, Any], message: "Mailed"
-) -> InboxEvent:
-    at, mono = message.at, message.mono
-    question, via = str(body.get("question", "")), str(body.get("via") or "")
-    person = make_storable(str(body.get("person") or ""))[:PERSON_MAX] if via in NAMED else ""
-    match body.get("kind"):
-        case "cancel":
-            return RunFinished(outcome=Outcome.CANCELLED, why="cancelled by the user", at=at, mono=mono)
-        case "answer":
-            answer = normalise_answer(questions, question, body.get("answer"), via, person)
-            change = _model_change(questions[question], answer, body.get("change"), ledger, at)
-            return ClarificationAnswered(
-                question_id=question, at=at, mono=mono, answer=answer, via=read_via(via), person=person, change=change
-            )
-        case "decline":
-            check_decline(questions, question, via, person)
-            return ClarificationDeclined(question_id=question, at=at, mono=mono, via=read_via(via), person=person)
-        case "note":
-            return NoteTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
-        case "requirement":
-            return RequirementTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
-        case _:
-            raise UsageProblem("not a message that a run understands")
 
 
 def _model_change(question: Question, answer: str, change: object, ledger: Ledger, at: float) -> Mapping[str, Any]:

@@ -1,8 +1,7 @@
 """Turns the bindings of a tools file into uses, and checks their arguments against the parameters. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 from actors.files.suggestions import nearest
 from actors.files.validation_errors import KeyPath, ParsedFile
@@ -26,21 +25,11 @@ from actors.values.given import DeclaredOutcome, DeclaredStep
 from runtime.core.ledger import MICRO
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
-    """The uses that a tools file binds to names."""
+def bind_uses(file: ToolsFile, document: ParsedFile) -> dict[str, Any]:
+    """Return the fields of a `ToolSet` about uses, from `generators` to `undo_of`, and `declared`, by their names.
 
-    generators: Mapping[str, Use]
-    guards: Mapping[str, Use]
-    steps: Mapping[str, StepUses]
-    undos: Mapping[str, ToolUse | PersonUse]
-    """The tools that may undo a call, by name. As arguments, each tool has the defaults of its parameters."""
-    undo_of: Mapping[str, str]
-    declared: tuple[DeclaredStep, ...] = ()
-
-
-def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
-    """Return the uses that the file binds to names. Raises `UsageProblem` for a wrong binding, pre-check or undo."""
+    Raises `UsageProblem` for a wrong binding, pre-check or undo.
+    """
     for name, tool in file.tools.items():
         if not isinstance(tool, HumanTool) and tool.pre_check is not None:
             _pre_check(file, tool.pre_check, document, ("tools", name, "pre_check"))
@@ -65,7 +54,14 @@ def bind_uses(file: ToolsFile, document: ParsedFile) -> Uses:
         for name, generator in file.generators.items()
         if generator.step is not None
     )
-    return Uses(generators, guards, steps, undos, undo_of, declared)
+    return {
+        "generators": generators,
+        "guards": guards,
+        "steps": steps,
+        "undos": undos,
+        "undo_of": undo_of,
+        "declared": declared,
+    }
 
 
 def _declare_step(

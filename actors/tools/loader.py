@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
 
 import orjson
 
@@ -14,7 +13,6 @@ from actors.files.validation_errors import KeyPath, ParsedFile
 from actors.files.yaml_document import read_document
 from actors.tools.binding import bind_uses, unused_names
 from actors.tools.mcp_calls import is_installed
-from actors.tools.parameters import Parameter
 from actors.tools.programs import ISOLATED, NoIsolation, ProgramMissing, find_programs, find_server, sandbox_words
 from actors.tools.python_calls import CodeUnusable, check_code, check_module
 from actors.tools.specs import AgentSpec, CommandSpec, McpSpec, PluginToolSpec, PythonSpec, ToolSpec
@@ -75,8 +73,7 @@ def load_tools(
                 tools[name] = _plugin_spec(name, tool, document)
             case McpTool():
                 server = _server(tool.mcp, ("tools", name, "mcp", "server"), file, document)
-                own = _McpCall(tool.mcp, tool.parameters, tool.repeatable, tool.output_bytes)
-                tools[name] = _mcp_spec(name, own, server, document, environment)
+                tools[name] = _mcp_spec(name, tool.mcp, server, document, environment, tool=tool)
             case AgentTool():
                 tools[name] = _agent_spec(name, tool, file, document, environment)
             case _:
@@ -87,14 +84,9 @@ def load_tools(
         source=document.source,
         sha256=digest,
         tools=tools,
-        generators=uses.generators,
-        guards=uses.guards,
-        steps=uses.steps,
-        undos=uses.undos,
-        undo_of=uses.undo_of,
         disk_mb={name: tool.disk_mb for name, tool in called.items() if tool.disk_mb},
         makes={name: tool.makes for name, tool in called.items() if tool.makes},
-        declared=uses.declared,
+        **uses,
     )
     idle = unused_names(file)
     notices = (f"{document.source}: nothing is bound to {', '.join(idle)}",) if idle else ()
@@ -193,8 +185,7 @@ def _agent_spec(
             cause = f"an agent works in a folder of this machine, and the MCP server {agent.mcp.server!r} is elsewhere"
             raise document.problem(cause, (*path, "mcp", "server"), "name a server with a `command`")
         sent = agent.mcp.model_copy(update={"arguments": dict(agent.sent)})
-        own = _McpCall(sent, {}, agent.repeatable, agent.output_bytes)
-        remote = _mcp_spec(name, own, server, document, environment)
+        remote = _mcp_spec(name, sent, server, document, environment, tool=agent)
     spec = AgentSpec(
         name=name,
         argv=agent.command,
@@ -241,31 +232,31 @@ def _server(remote: RemoteTool, path: KeyPath, file: ToolsFile, document: Parsed
     return server
 
 
-class _McpCall(NamedTuple):
-    """The settings in a tools file for calls of a tool of an MCP server."""
-
-    remote: RemoteTool
-    parameters: Mapping[str, Parameter]
-    repeatable: bool
-    output_bytes: int
-
-
 def _mcp_spec(
-    name: str, tool: _McpCall, server: McpServer, document: ParsedFile, environment: Mapping[str, str]
+    name: str,
+    remote: RemoteTool,
+    server: McpServer,
+    document: ParsedFile,
+    environment: Mapping[str, str],
+    *,
+    tool: McpTool | AgentCommand,
 ) -> McpSpec:
-    given, own = tool.remote.arguments, ("mcp_servers", tool.remote.server)
-    template = {parameter: f"{{{parameter}}}" for parameter in tool.parameters} if given is None else given
+    own = ("mcp_servers", remote.server)
+    parameters = tool.parameters if isinstance(tool, McpTool) else {}
+    template = remote.arguments
+    if template is None:
+        template = {parameter: f"{{{parameter}}}" for parameter in parameters}
     spec = McpSpec(
         name=name,
-        server=tool.remote.server,
-        remote=tool.remote.tool,
+        server=remote.server,
+        remote=remote.tool,
         arguments=canonical(template),
         argv=server.command,
         folder=str(Path(document.source).resolve().parent),
         environment=server.environment if server.command else (),
         url=server.url,
         token_variable=server.token or "",
-        parameters=tool.parameters,
+        parameters=parameters,
         repeatable=tool.repeatable,
         output_bytes=tool.output_bytes,
     )

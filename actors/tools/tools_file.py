@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, JsonValue, StringConstraints, Tag, field_validator
 from pydantic import model_validator as checks
 
-from actors.files.validation_errors import Config, config_error
+from actors.files.validation_errors import Config, KeyPath, config_error
 from actors.tools.bindings_config import Bound, ParameterName, PlanName, StepBinding, ToolName
 from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Parameter, Regex, path_problem
 from actors.tools.specs import PLACEHOLDER, parameters_in, placeholders
@@ -151,6 +151,16 @@ class _Run(_Called):
     output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
     """How many bytes of output are kept: the first ones. The rest is read and dropped."""
 
+    def _check_used(self, used: Mapping[str, KeyPath]) -> None:
+        """Raise an error unless the parameters are those in `used`, which has the place of a use by their names."""
+        for name, path in used.items():
+            if name not in self.parameters:
+                listed = f"parameters: {', '.join(self.parameters)}" if self.parameters else "add it under `parameters`"
+                raise config_error(f"there is no parameter {name!r}", path, listed)
+        for name in self.parameters:
+            if name not in used:
+                raise config_error("no argument uses it", ("parameters", name), f"write {{{name}}} where it belongs")
+
 
 ExitCode = Annotated[int, Field(ge=1, le=255, strict=True)]
 """An exit code that is not a success."""
@@ -186,21 +196,13 @@ class CommandTool(_Run):
             inside = code - len(self.wrap)
             path = ("command", inside) if inside >= 0 else ("wrap", code)
             raise config_error("a shell would run the next argument as code", path, USE_A_SCRIPT)
-        self._check_parameters()
-        return self
-
-    def _check_parameters(self) -> None:
-        used = {name: position for position, word in enumerate(self.command) for name in parameters_in(word)}
-        for name, position in used.items():
-            if name not in self.parameters:
-                listed = f"parameters: {', '.join(self.parameters)}" if self.parameters else "add it under `parameters`"
-                raise config_error(f"there is no parameter {name!r}", ("command", position), listed)
         for position, word in enumerate(self.wrap):
             if parameters_in(word):
                 raise config_error("takes no parameters", ("wrap", position))
-        for name in self.parameters:
-            if name not in used:
-                raise config_error("no argument uses it", ("parameters", name), f"write {{{name}}} where it belongs")
+        self._check_used(
+            {name: ("command", at) for at, word in enumerate(self.command) for name in parameters_in(word)}
+        )
+        return self
 
 
 class PythonTool(_Run):
@@ -288,16 +290,9 @@ class McpTool(_Run):
 
     @checks(mode="after")
     def _check_arguments(self) -> "McpTool":
-        used = set(self.parameters) if self.mcp.arguments is None else set[str]()
-        for key, value in (self.mcp.arguments or {}).items():
-            for name in placeholders(value):
-                if name not in self.parameters:
-                    listed = f"parameters: {', '.join(self.parameters)}" if self.parameters else "add it there"
-                    raise config_error(f"there is no parameter {name!r}", ("mcp", "arguments", key), listed)
-                used.add(name)
-        for name in self.parameters:
-            if name not in used:
-                raise config_error("no argument uses it", ("parameters", name), f"write {{{name}}} where it belongs")
+        if (arguments := self.mcp.arguments) is not None:
+            places = {key: placeholders(value) for key, value in arguments.items()}
+            self._check_used({name: ("mcp", "arguments", key) for key, names in places.items() for name in names})
         return self
 
 
