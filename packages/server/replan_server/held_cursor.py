@@ -19,18 +19,12 @@ LEAVE_SECONDS = 2.0
 
 
 class HeldCursor:
-    """A cursor for the sender of this process.
-
-    If the process dies after sending and before recording it, the next holder sends the same again.
-    """
+    """A cursor for the sender of this process."""
 
     def __init__(
         self, journal: Journal[Any], name: str, *, passed: frozenset[str], topic: str, ask_seconds: float = 0.0
     ) -> None:
-        """Take the cursor's name, and the statuses of the runs that a new cursor has `passed`.
-
-        A process that does not hold the cursor asks for it every `ask_seconds`. `topic` names the logger.
-        """
+        """Take the cursor's name, and the statuses of the runs that a new cursor has `passed`."""
         self._journal, self._name, self._passed = journal, name, passed
         self._owner, self._topic, self._ask_seconds = identity(), topic, ask_seconds
         self._left_out: set[str] = set()

@@ -258,11 +258,7 @@ class StatementBatch:
 
 
 def array(kind: str, values: Sequence[Any]) -> object:
-    """Return an array value of a type: in the server's text form if no element needs quoting, else as a list.
-
-    psycopg checks each element for characters to quote, which takes a third of the writer's time. Numbers, truth values
-    and bytes in hex need no quoting.
-    """
+    """Return an array value of a type: in the server's text form if no element needs quoting, else as a list."""
     match kind:
         case "bigint" | "integer":
             texts = ["NULL" if value is None else str(int(value)) for value in values]

@@ -230,10 +230,7 @@ def _with_keys(*lists: type) -> Callable[[type[Got]], type[Got]]:
 
 
 class ResultBody(Got):
-    """The result of a run, as `replan show --json` prints it, and whether the run goes on by itself.
-
-    The keys of all kinds are listed together. A run has the keys of its kind.
-    """
+    """The result of a run, as `replan show --json` prints it, and whether the run goes on by itself."""
 
     driven: bool
 

@@ -103,10 +103,7 @@ def _hide_artifact(request: ProgramRequest, question: dict[str, Any]) -> dict[st
 
 
 async def rest_of_plan(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return the plan of a planning run, or the remaining plan of an execution.
-
-    A model does not get a plan under review, as in `_hide_artifact`.
-    """
+    """Return the plan of a planning run, or the remaining plan of an execution."""
     opened = await open_plan(request.service.engine, request.run)
     if opened.review and not request.terms.shows_reviews:
         raise RequestRefused("only a person may edit a plan that a person approves", "forbidden")

@@ -204,10 +204,7 @@ def _outline(artifact: str) -> Sequence[Line]:
 
 
 def version_of(question: Mapping[str, Any]) -> str:
-    """Return a hash of the question. A form carries this hash, so an answer to an outdated question is refused.
-
-    The hash leaves out the parts that deadlines and reminders change.
-    """
+    """Return a hash of the question. A form carries this hash, so an answer to an outdated question is refused."""
     stable_fields = {
         name: value for name, value in question.items() if name not in ("until", "asked_people", "follows")
     }

@@ -30,14 +30,6 @@ Begin = Callable[[Engine, str], Awaitable[str]]
 """Records the start of a run under an id, and returns the id."""
 
 
-async def start(service: Service, who: Principal, order: Order) -> str:
-    """Record the start of a planning run that a client has ordered. Return its id.
-
-    Raises the errors of `start_prepared`.
-    """
-    return await start_prepared(service, who, prepare_planning(service, order))
-
-
 def prepare_planning(service: Service, order: Order) -> PreparedRun:
     """Return an ordered planning run, ready to begin. Raises `UsageProblem` if it cannot be carried out."""
     return service.offer.prepare(order, service.engine.registry, service.engine.environment).request

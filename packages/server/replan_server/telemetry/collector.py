@@ -177,10 +177,7 @@ class Collector:
 
 
 def resource(more: Mapping[str, str] | None = None) -> Resource:
-    """Return the resource of this service: its name, and the attributes in the user's variables.
-
-    It contains nothing about the process or the release, so a repeated span is equal.
-    """
+    """Return the resource of this service: its name, and the attributes in the user's variables."""
     return Resource({SERVICE_NAME: names.SCOPE}).merge(OTELResourceDetector().detect()).merge(Resource(more or {}))
 
 

@@ -53,10 +53,7 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class RequestGuard:
-    """Wraps the app. Refuses requests to a foreign host name, because another site may have made them.
-
-    The pages of such a site may resolve their own name to this server (DNS rebinding).
-    """
+    """Wraps the app. Refuses requests to a foreign host name, because another site may have made them."""
 
     app: ASGIApp
     """The app that answers requests that are not refused."""

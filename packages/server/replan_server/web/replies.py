@@ -145,10 +145,7 @@ _Path = tuple[str, ...]
 
 
 def _format_lines(content: str) -> Iterator[tuple[str, _Path | None]]:
-    """Yield the lines of a reply, with the path of the value that begins in each line.
-
-    The last line of a long reply has all remaining text.
-    """
+    """Yield the lines of a reply, with the path of the value that begins in each line."""
     read = None if has_more_values(content, LINES_MAX // 2) else read_reply(content)
     if isinstance(read, Parsed):
         yield from _lines(read.value, (), "", "", "")

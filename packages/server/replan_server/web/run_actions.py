@@ -90,10 +90,7 @@ async def go_on(site: Site, request: Request, who: Principal, form: FormFields) 
 
 
 async def fork(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Fork this run at an attempt, and show the fork.
-
-    A form that is sent again leads to the fork that it has started. One that was changed in between starts another.
-    """
+    """Fork this run at an attempt, and show the fork."""
     run = request.path_params["run"]
     order = ForkOrder(
         at=form.text("at").strip(),

@@ -10,11 +10,11 @@ from starlette.responses import Response
 
 from actors.run.open_question import group_equal
 from replan.runs.inbox import all_questions, check_receipt, questions_of, split_question_id
-from replan.runs.reader import ALL, ORDERS, STATUSES, RowQuery
+from replan.runs.reader import ALL, ORDERS, STATUSES
 from replan.views.errors import line_of_error
 from replan.views.rows import row_to_json
 from replan_server.service.access import Principal
-from replan_server.service.read_operations import QUERY_MAX, USD_MAX
+from replan_server.service.read_operations import QUERY_MAX, USD_MAX, run_page
 from replan_server.service.run_data import answer_of_form, with_form
 from replan_server.web.requests import FormFields, back_to, page
 from replan_server.web.site import Site
@@ -30,39 +30,24 @@ ROWS_MAX = 100
 
 async def runs(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of the runs that match the query."""
-    status = request.query_params.get("status", "")
-    query = request.query_params.get("q", "")[:QUERY_MAX]
-    number = _page_number(request)
+    query, number = request.query_params, _page_number(request)
     cursor = await cursor_of(site, "")
-    begin = number * ROWS_MAX
-    cost_min = request.query_params.get("cost", "")[:QUERY_MAX]
     kinds = sorted(site.reader.kinds.codecs)
-    wanted = RowQuery(
-        text=query,
-        kind=_known_word(request.query_params.get("kind", ""), kinds),
-        micro_usd_min=micro_usd(cost_min),
-        order=_known_word(request.query_params.get("sort", ""), ORDERS) or "newest",
-    )
-    fields = {"status": status if status in STATUSES else "", "q": query, "kind": wanted.kind}
-    fields |= {
-        "cost": cost_min if wanted.micro_usd_min else "",
-        "sort": "" if wanted.order == "newest" else wanted.order,
-    }
-    which = RunFilter(status=status if status in STATUSES else None, begin=begin, limit=ROWS_MAX)
-    rows, total = await site.reader.row_page(which, wanted)
+    fields = {"q": query.get("q", "")[:QUERY_MAX], "cost": _amount(query.get("cost", "")[:QUERY_MAX])}
+    for name, words in (("status", STATUSES), ("kind", kinds), ("sort", ORDERS)):
+        word = query.get(name, "")
+        fields[name] = word if word in words else ""
+    rows, total = await run_page(site.reader, fields, number=number, rows_max=ROWS_MAX)
     values = {
+        **fields,
         "rows": [shown_row(row, run_status) for row, run_status in rows],
         "total": total,
-        "status": status if status in STATUSES else "",
         "statuses": STATUSES,
-        "q": query,
-        "kind": wanted.kind,
         "kinds": kinds,
-        "cost": fields["cost"],
-        "sort": wanted.order,
+        "sort": fields["sort"] or "newest",
         "sorted_by": {order: _address({**fields, "sort": order}) for order in ORDERS},
         "before": _address({**fields, "page": number - 1}) if number else "",
-        "after": _address({**fields, "page": number + 1}) if begin + ROWS_MAX < total else "",
+        "after": _address({**fields, "page": number + 1}) if (number + 1) * ROWS_MAX < total else "",
         "here": "runs",
         "live": "/live",
         "cursor": cursor,
@@ -95,18 +80,12 @@ def shown_row(row: RunRow, status: str) -> dict[str, Any]:
     }
 
 
-def _known_word(word: str, words: Iterable[str]) -> str:
-    """Return the word if it is one of `words`, else an empty text."""
-    return word if word in words else ""
-
-
-def micro_usd(dollars: str) -> int:
-    """Return an amount in dollars as micro-dollars; 0 for an invalid amount."""
+def _amount(dollars: str) -> str:
+    """Return an amount in dollars as it was typed; empty for an invalid amount, or for 0."""
     try:
-        amount = float(dollars)
+        return dollars if 0 < float(dollars) < USD_MAX else ""
     except ValueError:
-        return 0
-    return int(amount * MICRO) if 0 < amount < USD_MAX else 0
+        return ""
 
 
 def _address(fields: Mapping[str, Any]) -> str:

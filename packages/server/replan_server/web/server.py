@@ -118,10 +118,7 @@ class _OtherProtocol(Exception):
 
 
 class _Http1(H11Protocol):
-    """Speaks only HTTP/1.1. Hypercorn's own class changes to HTTP/2 if the client asks for it.
-
-    A request ends even if its app has not read the body, or if the app cancels itself at the end.
-    """
+    """Speaks only HTTP/1.1. Hypercorn's own class changes to HTTP/2 if the client asks for it."""
 
     async def _create_stream(self, request: h11.Request) -> None:
         self._giving = trio.CancelScope()

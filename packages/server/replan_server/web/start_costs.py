@@ -64,10 +64,7 @@ async def show_cost(site: Site, request: Request, who: Principal) -> Response:
 
 
 def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
-    """Return the cost of the run that a form describes; for an unknown kind, the cost of a planning run.
-
-    It does not depend on the form's text.
-    """
+    """Return the cost of the run that a form describes; for an unknown kind, the cost of a planning run."""
     name = form.text("workflow") or WORKFLOW
     workflow = None
     try:

@@ -199,10 +199,7 @@ async def start_execution(site: Site, request: Request, who: Principal, form: Fo
 async def _start_run(
     site: Site, who: Principal, form: FormFields, kind: str, prepare: Callable[[], Awaitable[PreparedRun]]
 ) -> Response:
-    """Start a run. If the form cannot be used, show it again with the typed values.
-
-    A form that is sent again leads to the run that it has started. One that was changed in between starts another run.
-    """
+    """Start a run. If the form cannot be used, show it again with the typed values."""
     try:
         mark = await form.mark()
         key = hash_key(form.text(IDEMPOTENCY_KEY), who, f"web {kind} {mark}", place=IDEMPOTENCY_KEY)

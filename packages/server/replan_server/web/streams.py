@@ -54,10 +54,7 @@ async def live(site: Site, request: Request, who: Principal) -> Response:
 
 
 class EventStream(Response):
-    """A response of server-sent events. It ends when one of its generators ends, or when the client has gone.
-
-    Then `place` is freed.
-    """
+    """A response of server-sent events. It ends when one of its generators ends, or when the client has gone."""
 
     def __init__(self, place: Place, *sources: AsyncGenerator[str, None]) -> None:
         super().__init__(headers={"content-type": "text/event-stream", "x-accel-buffering": "no"})

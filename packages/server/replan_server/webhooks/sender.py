@@ -81,10 +81,7 @@ def _open_client(url: str) -> "httpx2.AsyncClient":
 
 
 def _headers_of(entry: WebhookEntry, message: OutgoingMessage, now: float) -> dict[str, str]:
-    """Return the headers of a message that is sent at `now` (UTC seconds since 1970).
-
-    They have a signature for each secret of the webhook. So a receiver can verify either secret while one is replaced.
-    """
+    """Return the headers of a message that is sent at `now` (UTC seconds since 1970)."""
     import standardwebhooks  # noqa: PLC0415 -- as above
 
     at = datetime.fromtimestamp(int(now), UTC)

@@ -3,7 +3,6 @@
 import json
 from contextlib import asynccontextmanager
 
-import pytest
 import trio
 from ag_ui.core import Event, EventType, RunAgentInput
 from pydantic import TypeAdapter
@@ -175,31 +174,36 @@ async def test_the_id_of_a_deleted_run_is_the_name_of_a_thread_that_needs_a_prob
         assert answer.json()["error"]["place"] == "messages"
 
 
-@pytest.mark.parametrize(
-    ("fields", "place"),
-    [
-        ({"threadId": ""}, "threadId"),
-        ({"threadId": "a b"}, "threadId"),
-        ({"messages": []}, "messages"),
-        ({"messages": [{"id": "m", "role": "assistant", "content": "Hello."}]}, "messages"),
-        ({"messages": [{"id": "m", "role": "user", "content": [{"type": "image"}]}]}, "messages.content"),
-        ({"messages": [{"id": "m", "role": "user", "content": ""}]}, "messages"),
-        ({"messages": [{"id": "m", "role": "user", "content": "x"}] * (MESSAGES_MAX + 1)}, "messages"),
-        ({"forwardedProps": {"replan": {"workflw": "plan"}}}, "forwardedProps.replan.workflw"),
-        ({"forwardedProps": {"replan": {"workflow": "../plan"}}}, "workflow"),
-        ({"forwardedProps": {"replan": {"max_calls": 0}}}, "forwardedProps.replan.max_calls"),
-        ({"forwardedProps": {"replan": 1}}, "forwardedProps.replan"),
-        ({"resume": [{"interruptId": "other/q1", "status": "resolved", "payload": "x"}]}, "resume.interruptId"),
-        ({"resume": [{"interruptId": "other/q1", "status": "maybe"}]}, "resume.0.status"),
-    ],
-)
-async def test_a_wrong_request_is_refused_with_its_place(tmp_path, fields, place):
+WRONG_REQUESTS = [
+    ({"threadId": ""}, "threadId"),
+    ({"threadId": "a b"}, "threadId"),
+    ({"messages": []}, "messages"),
+    ({"messages": [{"id": "m", "role": "assistant", "content": "Hello."}]}, "messages"),
+    ({"messages": [{"id": "m", "role": "user", "content": [{"type": "image"}]}]}, "messages.content"),
+    ({"messages": [{"id": "m", "role": "user", "content": ""}]}, "messages"),
+    ({"messages": [{"id": "m", "role": "user", "content": "x"}] * (MESSAGES_MAX + 1)}, "messages"),
+    ({"forwardedProps": {"replan": {"workflw": "plan"}}}, "forwardedProps.replan.workflw"),
+    ({"forwardedProps": {"replan": {"workflow": "../plan"}}}, "workflow"),
+    ({"forwardedProps": {"replan": {"max_calls": 0}}}, "forwardedProps.replan.max_calls"),
+    ({"forwardedProps": {"replan": 1}}, "forwardedProps.replan"),
+    ({"resume": [{"interruptId": "other/q1", "status": "resolved", "payload": "x"}]}, "resume.interruptId"),
+    ({"resume": [{"interruptId": "other/q1", "status": "maybe"}]}, "resume.0.status"),
+]
+
+
+async def test_a_wrong_request_is_refused_with_its_place(tmp_path):
     """Nothing of it is carried out."""
-    body = {"threadId": "t", "runId": "r", "messages": [{"id": "m", "role": "user", "content": PROBLEM}], **fields}
     async with front_end(tmp_path, hosts=False) as app:
-        answer = await app.post(body)
-        assert answer.status_code == 422, answer.text
-        assert answer.json()["error"]["place"].startswith(place), answer.text
+        for fields, place in WRONG_REQUESTS:
+            body = {
+                "threadId": "t",
+                "runId": "r",
+                "messages": [{"id": "m", "role": "user", "content": PROBLEM}],
+                **fields,
+            }
+            answer = await app.post(body)
+            assert answer.status_code == 422, answer.text
+            assert answer.json()["error"]["place"].startswith(place), answer.text
 
 
 async def test_a_token_that_may_only_read_starts_nothing(tmp_path):

@@ -1,14 +1,12 @@
-"""Hostile texts and orders: markup in every field that a model or a user fills, names that are paths, raised limits."""
+"""Hostile orders: names that are paths, raised limits, attached bytes, and artifacts under review."""
 
 import base64
 import json
 
-from packages.server.tests.web.hostile_fields import EVIL
 from packages.server.tests.web.test_api import Program
 from packages.server.tests.web.test_inbox import field
 from packages.server.tests.web.world import served
-from replan_server.web.run_page import LISTS
-from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, RECON, STRATEGY
+from tests.cli.samples import PLAN, PROBLEM
 
 BELIEF = """name: mine
 policy: belief
@@ -27,77 +25,6 @@ action_pairs:
       all_of: [plan_medium, human_review]
     role: plan
 """
-
-
-def poisoned(value):
-    """Return a value with the text added to each of its texts that no guard wants exactly."""
-    match value:
-        case dict():
-            kept = {"problem_type", "language", "severity", "guard", "on_failure", "step_id", "dependencies"}
-            kept |= {"preconditions", "effects", "delete_effects", "failure_effects", "initial_state", "goal_state"}
-            kept |= {"strategy_id", "expected_guards", "generator"}
-            return {key: item if key in kept else poisoned(item) for key, item in value.items()}
-        case list():
-            return [poisoned(item) for item in value]
-        case str():
-            return f"{value} {EVIL}"
-        case _:
-            return value
-
-
-ASKING = {**ANALYSIS, "open_questions": [f"Which one? {EVIL}"]}
-SCRIPT = {
-    "g_analysis": [poisoned(ASKING), *[poisoned(ANALYSIS)] * 5],
-    "g_recon": [poisoned(RECON)] * 5,
-    "g_strategy": [poisoned(STRATEGY)] * 5,
-    "g_plan": [EVIL, {**PLAN, "goal_state": ["fixed", f"x{EVIL}"]}, poisoned(PLAN), *[PLAN] * 5],
-}
-
-
-async def poison(web):
-    """Fill every field of a run with the text, and return the paths of all pages that show it."""
-    problem = f"# Login fails {EVIL}\n\nThe login fails. {EVIL}"
-    run = (await web.post("/runs", {"problem": problem, "model": "evil"})).headers["location"].split("/")[2]
-    run = run.partition("?")[0]
-    await web.settled(run, "waiting")
-    await web.post(f"/runs/{run}/tell", {"text": f"Note {EVIL}", "as": "note"})
-    waiting = ["/", f"/runs/{run}", f"/questions/{run}/q1"]
-    pages = [(path, (await web.browser.get(path)).text) for path in waiting]
-    version = field(pages[0][1], "version")
-    wrong = await web.post(f"/questions/{run}/q1", {"version": version, "typed": " ", "do": "answer", "back": EVIL})
-    answered = await web.post(f"/questions/{run}/q1", {"version": version, "typed": EVIL, "do": "answer", "back": EVIL})
-    assert answered.headers["location"] == "/?done=answered"
-    await web.settled(run, "finished")
-    refused = await web.post("/runs", {"problem": EVIL, "model": EVIL, "workflow": EVIL, "max_calls": EVIL})
-    assert refused.status_code == 422
-    pages += [("/wrong", wrong.text), ("/refused", refused.text)]
-    attempts = [f"/runs/{run}/attempts/{node}/v1.a{number}" for node in ("g_analysis", "g_plan") for number in (1, 2)]
-    paths = [
-        *(f"/runs/{run}?tab={tab}" for tab in LISTS),
-        f"/runs/{run}/records",
-        "/runs",
-        "/",
-        f"/runs?q={EVIL}",
-        *attempts,
-        f"/?done={EVIL}",
-    ]
-    paths += [f"/runs/{run}/attempts/{EVIL}", f"/runs/{EVIL}", f"/questions/{run}/{EVIL}", f"/{EVIL}"]
-    return run, paths, pages
-
-
-async def test_markup_in_every_field_is_shown_as_text(tmp_path):
-    async with served(tmp_path, scripts={"evil": SCRIPT}) as web:
-        _, paths, pages = await poison(web)
-        pages += [(path, (await web.browser.get(path.replace("\x1b", "").replace("\x07", ""))).text) for path in paths]
-        shown = 0
-        for path, text in pages:
-            assert "<img" not in text, path
-            assert "<script data-evil" not in text, path
-            assert "Login fails 49" not in text, path
-            assert "\u202e" not in text, path
-            assert "\x1b" not in text, path
-            shown += text.count("&lt;img src=x data-evil")
-        assert shown > 20
 
 
 async def test_names_of_files_that_are_paths_and_unknown_keys_start_nothing(tmp_path):

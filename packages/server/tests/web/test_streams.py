@@ -3,7 +3,6 @@
 import re
 from contextlib import asynccontextmanager
 
-import pytest
 import trio
 
 from packages.server.tests.web.world import served
@@ -125,15 +124,15 @@ async def test_one_client_opens_only_so_many_streams(tmp_path, monkeypatch):
             assert (await again.next())[0] == "at"
 
 
-@pytest.mark.parametrize("cursor", ["x" * 5000, "nonesuch:1:0", "\u00e9", "1; DROP TABLE runs", "abc:999999999:x"])
-async def test_a_made_up_cursor_only_means_that_everything_is_new(tmp_path, cursor):
+async def test_a_made_up_cursor_only_means_that_everything_is_new(tmp_path):
     async with served(tmp_path, hosts=False) as web:
-        run = await web.start("plans")
-        headers = {"last-event-id": cursor.encode("utf-8").decode("latin-1").encode("latin-1")}
-        if len(cursor) > 1000:
-            headers = {"last-event-id": cursor[:5000]}
-        async with streaming(web, f"/live?run={run}", **headers) as events:
-            assert (await events.next())[0] in ("at", "changed")
+        for cursor in ["x" * 5000, "nonesuch:1:0", "\u00e9", "1; DROP TABLE runs", "abc:999999999:x"]:
+            run = await web.start("plans")
+            headers = {"last-event-id": cursor.encode("utf-8").decode("latin-1").encode("latin-1")}
+            if len(cursor) > 1000:
+                headers = {"last-event-id": cursor[:5000]}
+            async with streaming(web, f"/live?run={run}", **headers) as events:
+                assert (await events.next())[0] in ("at", "changed")
 
 
 async def test_a_page_holds_the_cursor_that_its_stream_begins_with_unless_something_has_changed(tmp_path):

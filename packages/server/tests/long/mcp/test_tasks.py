@@ -97,7 +97,7 @@ async def test_a_call_is_a_task_that_asks_is_answered_and_comes_to_the_plan(tmp_
         assert (told["run_id"], told["outcome"]) == (task.taskId, "success")
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize("transport", ["http"])
 async def test_the_clients_library_finishes_a_task_for_a_plain_call(tmp_path, transport, commands):
     """The client library validates the result of a task by the output schema of its tool."""
     house = House(tmp_path, commands=commands)

@@ -18,7 +18,7 @@ from runtime.open_journal import open_journal
 from runtime.open_offline import open_raw, shown_url
 from tests.contracts.toy_events import CODEC, counted
 
-SEQUENCES = int(os.environ.get("REPLAN_COPIES", "30"))
+SEQUENCES = int(os.environ.get("REPLAN_COPIES", "15"))
 IN_DATABASE = 5
 """One sequence in so many has the database among its journals, since a database is slower than a file."""
 STEPS = 12

@@ -9,8 +9,6 @@ import os
 
 import pytest
 
-import replan
-from packages.server.tests.faces import test_edit
 from packages.server.tests.long.web import chromium
 from packages.server.tests.long.web.browsing import signed_in
 from packages.server.tests.web.world import served
@@ -19,13 +17,7 @@ from replan.runs.reader import ORDERS
 from replan.runs.shipped_examples import example_named
 from replan.setup.settings import PriceEntry
 from tests.cli.samples import BACKTRACKS, PLAN, PROBLEM
-from tests.long.cli.test_fork_execution import ACTIONS, TOOLS
-from tests.long.cli.test_fork_execution import PLAN as PLAN_SENDING
 from tests.support.openai_server import Answer, serve
-from tests.support.python_tools import execution_options
-
-DAYS = "\n".join(f"Line {number}: the same happens with the report of day {number}." for number in range(40))
-LONG = f"{PROBLEM}\n\n{DAYS}"
 
 
 class Person:
@@ -108,33 +100,6 @@ async def finished(person, **options):
     return run
 
 
-async def test_a_run_says_what_was_asked_and_a_long_text_is_folded(person):
-    run = await finished(person, problem=LONG)
-    await person.go(f"/runs/{run}")
-    await person.sees("What was asked")
-    assert await person.evaluate("document.querySelector('#problem').open") is False
-    await person.click("#problem summary")
-    await person.sees("Line 39: the same happens")
-    facts = await person.said("p.meta")
-    assert "workflow" in facts
-    assert "model" in facts
-
-
-async def test_answers_and_tells_stand_in_their_order_and_a_notice_goes_with_the_next_event(person):
-    run = await person.web.start("asks")
-    await person.web.settled(run, "waiting")
-    await person.go(f"/runs/{run}")
-    await person.click("#tell summary")
-    await person.type("#form-tell textarea", "Mind the second page")
-    await person.click("#form-tell button.main")
-    await person.sees("Mind the second page")
-    await person.type(f"#typed-{run}-q1", "3.12")
-    await person.click(f"#form-{run}-q1 button.main")
-    await person.sees("every guard passed")
-    said = await person.said("#said")
-    assert said.index("Mind the second page") < said.index("3.12")
-
-
 async def test_what_was_done_is_said_until_the_run_has_moved_on_and_not_again(person):
     """Also where the run is over within the seconds for which it is said, so that no event comes after them."""
     run = await person.web.start("asks")
@@ -176,27 +141,6 @@ async def test_a_run_that_is_over_when_its_page_comes_says_what_was_done_for_som
     await person.until("document.getElementById('notice') === null")
 
 
-async def test_equal_questions_of_several_runs_are_answered_in_one_form(person):
-    """The person leaves one of three runs out; its question then stands alone."""
-    runs = []
-    for number in range(3):
-        runs.append(await person.web.start("asks", problem=f"# Login {number} fails\n\nThe login fails.\n"))
-        await person.web.settled(runs[-1], "waiting")
-    first, second, third = runs
-    await person.go("/")
-    await person.sees("2 more runs ask the same question.")
-    await person.sees("Login 2 fails")
-    await person.click(f"#also-{first}-q1-{third}-q1")
-    await person.type(f"#typed-{first}-q1", "3.12")
-    await person.click(f"#form-{first}-q1 button.main")
-    await person.sees("The answer is recorded.")
-    await person.until(f"document.querySelector('#form-{third}-q1')")
-    assert await person.count("article.question") == 1
-    for run in (first, second):
-        assert (await person.web.settled(run, "finished")).outcome == "success"
-    assert (await person.web.engine.result(third)).status == "waiting"
-
-
 @IN_FIREFOX
 async def test_the_timeline_has_a_lane_a_step_and_is_zoomed_by_keys_and_buttons(person):
     run = await finished(person)
@@ -226,16 +170,6 @@ async def test_the_tree_folds_and_two_attempts_are_compared_with_the_finding_at_
     assert await person.count("ins") > 0
 
 
-async def test_the_graph_has_whole_labels_and_one_arrow_between_two_boxes(person):
-    run = await finished(person)
-    await person.go(f"/runs/{run}?tab=graph")
-    labels = await person.evaluate("[...document.querySelectorAll('.graph text')].map(each => each.textContent)")
-    assert labels
-    assert [label for label in labels if "…" in label] == []
-    arrows = await person.evaluate("[...document.querySelectorAll('.graph path')].map(each => each.getAttribute('d'))")
-    assert len(arrows) == len(set(arrows))
-
-
 async def test_the_form_explains_a_workflow_and_says_the_worst_case_before_the_click(person):
     await person.go("/new")
     await person.type("#problem", PROBLEM)
@@ -244,25 +178,6 @@ async def test_the_form_explains_a_workflow_and_says_the_worst_case_before_the_c
     assert await person.count("#workflows .graph svg") > 3, "each workflow is drawn"
     await person.click("#new button.main")
     await person.sees("every guard passed")
-
-
-async def test_a_run_is_forked_with_another_text(person):
-    run = await finished(person)
-    await person.go(f"/runs/{run}")
-    await person.click("#fork")
-    await person.until("document.querySelector('#problem') && document.querySelector('#problem').value")
-    assert (await person.value("#problem")).strip() == PROBLEM.strip()
-    assert await person.value("#model") == "backtracks"
-    await person.replace("#problem", "# Logout fails\n\nThe logout fails.")
-    await person.click("#new button.main")
-    await person.sees("every guard passed")
-    assert await person.said("h1") == "Logout fails"
-    await person.click("#problem summary")
-    assert "The logout fails." in await person.said("#problem pre")
-    assert "9 spent of 30 calls" in await person.text(), "the model is the one whose script goes back"
-    forked = (await person.evaluate("location.pathname")).rpartition("/")[2]
-    assert {row.run for row, _ in await person.web.reader_rows()} == {run, forked}
-    assert (await person.web.settled(forked, "finished")).outcome == "success"
 
 
 async def test_a_run_is_forked_at_an_attempt_of_its_tree(person):
@@ -288,35 +203,6 @@ async def test_a_run_is_forked_at_an_attempt_of_its_tree(person):
     assert await person.count("ins") > 0
 
 
-async def test_an_execution_is_forked_at_an_attempt_and_the_two_are_compared(process, tmp_path):
-    """The tool says another word in the fork; the call that the other run has made waits for a person's word."""
-    tell = "def write(workspace):\n    return (workspace.parent / 'word').read_text()\n"
-    options = execution_options(tmp_path, TOOLS, ACTIONS + tell)
-    (tmp_path / "word").write_text("hello\n")
-    run = (await replan.aexecute(PLAN_SENDING, **options)).run_id
-    (tmp_path / "word").write_text("goodbye\n")
-    (options["workspace"] / "log").unlink()  # So that the folder is as it was at the place of the fork.
-    async with served(tmp_path, allow_execute=True) as web, process.connected() as browser:
-        person = await person_of(process, browser, web)
-        await person.go(f"/runs/{run}?tab=timeline")
-        await person.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
-        await person.click("a[href$='/attempts/make/r1.v1.a1.act']")
-        await person.click("#fork-here summary")
-        assert await person.count("#fork-policy") == 0, "an execution has none"
-        await person.click("#fork-here [value^='before:']")
-        await person.click("#fork-here button.main")
-        await person.sees("has made this call")
-        fork = (await person.evaluate("location.pathname")).rpartition("/")[2]
-        await person.click(f"#form-{fork}-q1 [value='it ran and succeeded']")
-        await person.click(f"#form-{fork}-q1 button.main")
-        await person.sees("2 of 2 steps done")
-        await person.go(f"/runs/{fork}/attempts/make/r1.v1.a1.act?beside={run}:make/r1.v1.a1.act")
-        assert (await person.said("ins"), await person.said("del")) == ("hello", "goodbye")
-        await person.click(f"th a[href='/runs/{run}/attempts/make/r1.v1.a1.act']")
-        await person.sees("hello")
-    assert (tmp_path / "sent").read_text() == "x"
-
-
 CHANGE = "document.querySelector('#plan').value = document.querySelector('#plan').value.replace({}, {})"
 """Changes the text of a plan in its form."""
 
@@ -337,47 +223,6 @@ async def test_a_plan_is_edited_after_its_run_has_ended(person):
     await person.sees("Edited by a person on the web page:")
     await person.sees("+  name: Mend it")
     assert (await person.web.engine.result(run)).plan_json["steps"][2]["name"] == "Mend it"
-
-
-async def test_a_plan_under_review_is_approved_with_edits(process, tmp_path):
-    (tmp_path / "house.yaml").write_text(test_edit.REVIEWED)
-    house = {"house": str(tmp_path / "house.yaml")}
-    serving = served(tmp_path, scripts={"one": {"g_plan": [PLAN]}}, workflows=house)
-    async with serving as web, process.connected() as browser:
-        person = await person_of(process, browser, web)
-        run = await web.start("one", workflow="house")
-        await web.settled(run, "waiting")
-        await person.go("/")
-        await person.click(f"#edit-{run}-q1")
-        await person.sees("With the edited plan, you approve it.")
-        await person.evaluate(CHANGE.format("'name: Fix it'", "'name: Mend it'"))
-        await person.click("#edit button.main")
-        await person.sees("every guard passed")
-        await person.sees("+  name: Mend it")
-        assert (await web.settled(run, "finished")).outcome == "success"
-
-
-async def test_a_step_is_approved_with_an_edit_of_the_plan(process, tmp_path):
-    """The next step then asks for an approval of its own."""
-    options = execution_options(tmp_path, test_edit.TOOLS, test_edit.ACTIONS)
-    run = (await replan.aexecute(test_edit.PLAN, **{**options, "approve": "risky"})).run_id
-    async with served(tmp_path, allow_execute=True) as web, process.connected() as browser:
-        person = await person_of(process, browser, web)
-        await person.go(f"/runs/{run}")
-        await person.click(f"#edit-{run}-q1")
-        await person.sees("What is left of the plan")
-        await person.evaluate(CHANGE.format("'generator: first'", "'generator: third'"))
-        await person.click("#edit button.main")
-        await person.sees("no tool implements generator 'third'")
-        await person.evaluate(CHANGE.format("'generator: third'", "'generator: first'"))
-        await person.evaluate(CHANGE.format("'name: a'", "'name: Make the first file'"))
-        await person.click("#edit [name='approve']")
-        await person.click("#edit button.main")
-        await person.sees("Make the first file")
-        await test_edit.made(options["workspace"] / "one")
-        result = await web.settled(run, "waiting")
-        assert result.question["step"] == "b"
-        assert "Make the first file" in "".join(result.revisions[-1].changes)
 
 
 @IN_BOTH

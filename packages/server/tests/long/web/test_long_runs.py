@@ -84,14 +84,12 @@ async def test_a_person_sees_the_beginning_and_then_the_page_without_it(tmp_path
         check_quiet(page, web)
 
 
-async def test_the_second_browser_hides_the_beginning_without_scripts_too(tmp_path, monkeypatch, second_browser):
+async def test_the_beginning_is_hidden_without_scripts_too(tmp_path, monkeypatch, browser):
     monkeypatch.setattr("replan_server.service.cached_reader.AT_ONCE_MAX", 0)
-    async with served(tmp_path, hosts=False, signed_in=False) as web:
+    async with served(tmp_path, hosts=False) as web:
         run = await web.start("plans")
-        await second_browser.go(f"{web.address}/sign-in#{web.sign_in_token}")
-        await second_browser.sees("Nothing waits for you.")
-        await second_browser.use_scripts(False)
-        await second_browser.go(f"{web.address}/runs/{run}")
-        await second_browser.sees("What was asked")
-        assert READ in await second_browser.evaluate("document.body.textContent")
-        assert READ not in await second_browser.evaluate("document.body.innerText")
+        page = await signed_in(browser, web, script=False)
+        await page.go(f"{web.address}/runs/{run}")
+        await page.sees("What was asked")
+        assert READ in await page.evaluate("document.body.textContent")
+        assert READ not in await page.evaluate("document.body.innerText")
