@@ -152,13 +152,11 @@ async def test_ten_megabytes_are_refused_at_every_address_before_they_are_read(t
 
 async def test_no_name_in_any_address_leads_to_a_file(tmp_path):
     async with served(tmp_path, hosts=False) as web:
+        token = web.token()
+        secret = (tmp_path / "home" / "web.json").read_bytes()
+        (tmp_path / "home" / "config.yaml").write_text("model: template:bug # do-not-show\n")
         for value in PATHS:
-            token = web.token()
-            secret = (tmp_path / "home" / "web.json").read_bytes()
-            (tmp_path / "home" / "config.yaml").write_text("model: template:bug # do-not-show\n")
-            for path in GETS:
-                if "{" not in path:
-                    continue
+            for path in (path for path in GETS if "{" in path):
                 headers = token if path.startswith("/api/") else {}
                 lines = [f"Cookie: {name}={text}" for name, text in web.browser.cookies.items()]
                 lines += [f"{name}: {text}" for name, text in headers.items()]
