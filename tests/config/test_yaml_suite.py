@@ -101,7 +101,6 @@ def test_a_text_of_the_suite_is_read_as_the_suite_says_or_is_refused(case):
 
 
 def test_the_page_states_how_many_cases_are_read():
-    """Each list names cases of the suite only."""
     names = {case["name"] for case in CASES}
     assert names >= {*REFUSED, *ACCEPTED, *OTHER}
     count = Counter(expected(case)[0] for case in CASES)

@@ -79,7 +79,6 @@ def test_a_sentence_asks_where(family):
 
 @pytest.mark.parametrize("family", TELLING)
 def test_a_sentence_asks_for_nothing_where_it_tells(family):
-    """Also after a sentence that asks, whose details look alike."""
     before = "The dashboard should show the totals"
     for sentence in TELLING[family]:
         assert quotes(f"{before}. {sentence}.") == [before], sentence

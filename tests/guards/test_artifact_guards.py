@@ -86,7 +86,6 @@ def test_a_good_artifact_passes_without_findings(name):
 
 @pytest.mark.parametrize(("name", "key"), [case for case in CASES if case[1] != "problem_type_match"])
 def test_a_missing_field_is_named(name, key):
-    """Null counts as missing."""
     without = {field: value for field, value in GOOD[name].items() if field != key}
     for value in (without, {**without, key: None}):
         verdict = judge(name, value)

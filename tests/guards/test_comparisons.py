@@ -366,7 +366,6 @@ VALUES = st.dictionaries(st.sampled_from(KEYS), JSON | REQUIREMENTS, max_size=6)
 
 @given(value=VALUES, result=VALUES)
 def test_the_guards_are_total(value, result):
-    """Whatever the artifacts hold, each guard returns a verdict."""
     for guard in GUARDS:
         verdict = judge(guard, value, analysis=result, recon=result, strategy=result)
         assert verdict.passed == (not verdict.errors)

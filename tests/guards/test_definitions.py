@@ -23,7 +23,6 @@ def test_a_step_is_slow_if_one_of_its_guards_is(guard, slow):
 
 @pytest.mark.parametrize("settings", [(), ("r_max",), ("r_max", "guard_catalog", "assurance")])
 def test_a_guard_inherits_the_workflow_settings_that_it_names(settings):
-    """The step's own settings win over inherited ones."""
     configs = []
 
     def make(config):

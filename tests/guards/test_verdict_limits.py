@@ -65,7 +65,6 @@ def test_a_large_reply_of_any_shape_is_rejected_with_a_small_verdict(guard, shap
 
 
 def test_what_is_too_large_has_a_code_of_its_own():
-    """The author learns which part is too large."""
     many = [{"step_id": f"s{number}"} for number in range(STEPS_MAX + 1)]
     assert [(finding.code, finding.where) for finding in judge("minimal", plan(*many)).errors] == [
         (Code.PLAN_TOO_LARGE, "steps")
@@ -78,7 +77,6 @@ def test_what_is_too_large_has_a_code_of_its_own():
 
 
 def test_the_last_finding_counts_those_that_are_left_out():
-    """Errors are kept rather than warnings."""
     broken = plan(*(step(f"s{number:03}", guard="nothing", extra=1) for number in range(150)))
     findings = judge("minimal", broken).findings
     assert len(findings) == FINDINGS_MAX + 1
@@ -88,7 +86,6 @@ def test_the_last_finding_counts_those_that_are_left_out():
 
 
 def test_a_plug_ins_verdict_is_cut():
-    """Messages are cut, and the first hundred findings stay."""
     many = [Finding(code="own.code", message="x" * 10_000, where=f"s{number}") for number in range(500)]
     verdict = limit_verdict(Verdict(guard="own", findings=tuple(many)))
     assert len(verdict.findings) == FINDINGS_MAX + 1
@@ -97,7 +94,6 @@ def test_a_plug_ins_verdict_is_cut():
 
 
 def test_a_verdict_that_is_too_large_is_a_rejection():
-    """Facts cannot be cut."""
     verdict = limit_verdict(Verdict(guard="own", passed=True, score=1.0, facts={"log": "x" * (VERDICT_BYTES_MAX + 1)}))
     assert (verdict.guard, verdict.passed, [finding.code for finding in verdict.findings]) == (
         "own",
@@ -107,7 +103,6 @@ def test_a_verdict_that_is_too_large_is_a_rejection():
 
 
 def test_an_ordinary_verdict_is_kept_as_it_is():
-    """The same object is returned."""
     verdict = judge("expansive", json.dumps(plan(step("a", "nothing", "goal"))))
     assert limit_verdict(verdict) is verdict
 

@@ -49,7 +49,6 @@ def parkings(run):
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_one_reply_without_its_end_is_followed_by_another_attempt(reason):
-    """No guard sees it, and it counts as an attempt."""
     run = world({"a": [reason]})
     assert run.run().run.finished.outcome == "success"
     assert run.requested() == ["a/v1.a1", "a/v1.a2", "b/v1.a1"]

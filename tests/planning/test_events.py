@@ -64,7 +64,6 @@ FOR_EVER = {
 
 
 def test_unknown_keys_are_refused_all_the_way_down():
-    """An amount is no model, but it is as closed as one."""
     body = b'{"kind":"settled","at":1.0,"request_id":"a/v1.a1","used":{"calls":1,"odd":2}}'
     with pytest.raises(ValidationError, match="odd"):
         CODEC.decode(body, {})

@@ -21,7 +21,6 @@ def test_modal_truth_agrees_with_all_linearisations(plan):
 
 
 def test_modal_truth_agrees_with_all_linearisations_of_many_plans():
-    """The same for 400 seeded plans."""
     for seed in range(200):
         criterion_agrees(going_back_plan(random.Random(seed)))
 
@@ -95,7 +94,6 @@ def test_exploring_a_plan_agrees_with_walking_every_configuration(plan):
 @examples(150)
 @given(policies())
 def test_exploring_a_policy_agrees_with_walking_every_configuration(policy):
-    """The same for steps that may run any number of times."""
     check_agreement(policy)
 
 

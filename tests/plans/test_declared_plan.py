@@ -185,7 +185,6 @@ def world(seed):
 
 
 def test_a_plan_is_found_exactly_where_there_is_one_and_the_guard_proves_it():
-    """150 random worlds of a few steps, a third of which have outcomes."""
     found = branched = none = 0
     for seed in range(150):
         steps, start, goal = world(seed)
@@ -210,7 +209,6 @@ def test_a_plan_is_found_exactly_where_there_is_one_and_the_guard_proves_it():
 
 
 def test_a_long_plan_is_found_in_bounded_time():
-    """60 steps in a row, and 60 that do not matter."""
     steps = [step(f"s{n}", f"t{n}", f"t{n + 1}", f"t{n}") for n in range(60)]
     steps += [step(f"other{n}", "t0", f"side{n}") for n in range(60)]
     assert len(plan_for(steps, {"t0"}, {"t60"}).steps) == 60

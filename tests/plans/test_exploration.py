@@ -39,7 +39,6 @@ def test_fifty_recovered_failures_do_not_multiply():
 
 
 def test_fifty_recoveries_that_may_fail_silently_are_fifty_dead_ends_or_more():
-    """All of them are found, the shortest trace first."""
     exploration = explore_json(recovered_chain(50, on_failure="continue"))
     assert exploration.assurance == "weak"
     assert exploration.dead_ends[0].trace == ("s00:fail", "r00:fail")

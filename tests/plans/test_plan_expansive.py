@@ -27,7 +27,6 @@ GAMBLE = plan(
 
 
 def test_a_recovered_plan_is_strong_and_lists_its_escalations():
-    """The fact `escalations` has every step that may escalate."""
     verdict = judge("expansive", RECOVERED)
     assert (verdict.passed, verdict.facts["assurance"], verdict.facts["escalations"]) == (
         True,
@@ -37,7 +36,6 @@ def test_a_recovered_plan_is_strong_and_lists_its_escalations():
 
 
 def test_a_silent_failure_is_a_dead_end_with_a_trace_that_replays_to_it():
-    """The message names the step, what is missing, and what to do."""
     verdict = judge("expansive", SILENT)
     assert errors(verdict) == [("plan.dead_end", "build")]
     finding = verdict.errors[0]
@@ -58,7 +56,6 @@ def test_a_loop_needs_fairness():
 
 
 def test_weak_allows_dead_ends_with_a_warning():
-    """Weak assurance allows them by definition."""
     assert errors(judge("expansive", GAMBLE)) == [("plan.dead_end", "try")]
     verdict = judge("expansive", GAMBLE, assurance="weak")
     assert verdict.passed
@@ -66,7 +63,6 @@ def test_weak_allows_dead_ends_with_a_warning():
 
 
 def test_a_policy_that_may_run_for_ever_is_a_dead_end():
-    """After the failure two steps undo each other, and neither escalates."""
 
     def move(step_id, needs, makes, **fields):
         return step(step_id, needs, makes, delete_effects=needs, repeatable=True, **fields)
@@ -83,7 +79,6 @@ def test_a_policy_that_may_run_for_ever_is_a_dead_end():
 
 
 def test_a_broken_invariant_has_the_trace_that_breaks_it():
-    """An invariant that only a failure breaks is found, too."""
     value = plan(
         step("a", "start", "goal", failure_effects="alarm"),
         invariants=[{"when": ["alarm"], "must": ["guarded"], "must_not": []}],
@@ -94,28 +89,24 @@ def test_a_broken_invariant_has_the_trace_that_breaks_it():
 
 
 def test_an_invariant_that_is_broken_at_the_start_has_an_empty_trace():
-    """The initial state is a reachable state."""
     value = plan(step("a", "start", "goal"), invariants=[{"must_not": ["start"]}])
     finding = judge("expansive", value).errors[0]
     assert (finding.where, finding.trace) == ("invariants[0]", ())
 
 
 def test_at_the_cap_a_plan_is_not_verified():
-    """It is rejected and has no assurance."""
     verdict = judge("expansive", RECOVERED, max_explorations=2)
     assert errors(verdict) == [("plan.too_complex", "")]
     assert (verdict.facts["assurance"], verdict.facts["explored"]) == (None, 2)
 
 
 def test_a_plan_whose_nominal_run_fails_is_not_explored():
-    """The traces of failures would only repeat the same error."""
     verdict = judge("expansive", plan(step("a", "nothing", "goal", on_failure="continue")))
     assert errors(verdict) == [("plan.precondition_unsatisfied", "a")]
     assert verdict.facts["assurance"] is None
 
 
 def test_several_dead_ends_are_reported_by_the_step_that_causes_them():
-    """At most five, the nearest first."""
     steps = [
         step(
             f"s{number}",
@@ -132,5 +123,4 @@ def test_several_dead_ends_are_reported_by_the_step_that_causes_them():
 
 @pytest.mark.parametrize("required", ["none", "weak", "strong_cyclic", "strong"])
 def test_a_strong_plan_passes_whatever_is_required(required):
-    """Strong is the strongest."""
     assert judge("expansive", RECOVERED, assurance=required).passed

@@ -36,14 +36,12 @@ def consistent(verdict):
 
 @given(JSON)
 def test_any_json_value_gets_a_verdict(value):
-    """Nothing is raised."""
     for verdict in verdicts(value):
         consistent(verdict)
 
 
 @given(st.dictionaries(st.sampled_from(sorted({*plan(), *step("a"), "invariants", "on_failure"})), JSON), JSON)
 def test_any_value_in_any_field_gets_a_verdict(fields, other):
-    """The same with the values as fields of plans and steps."""
     for value in (fields, plan(step("a") | fields, other), plan(step("a"), step("b")) | fields):
         for verdict in verdicts(value):
             consistent(verdict)
@@ -51,7 +49,6 @@ def test_any_value_in_any_field_gets_a_verdict(fields, other):
 
 @given(st.text())
 def test_any_text_gets_a_verdict(text):
-    """Also for text that is not JSON."""
     for level in LEVELS:
         consistent(judge(level, text))
 
@@ -66,7 +63,6 @@ def gist(verdict):
 
 @given(plans() | policies() | plans_with_outcomes(), st.randoms(use_true_random=False))
 def test_the_order_of_steps_and_of_tokens_changes_nothing(value, chance: random.Random):
-    """Not the verdict, not the findings, not their order."""
     written = plan_to_json(value)
     mixed = json.loads(json.dumps(written))
     chance.shuffle(mixed["steps"])
@@ -110,7 +106,6 @@ def test_the_names_of_tokens_change_nothing(value, names):
 
 @given(plans() | policies() | plans_with_outcomes())
 def test_unused_tokens_in_the_initial_state_change_nothing(value):
-    """No step needs them."""
     written = plan_to_json(value)
     more = written | {"initial_state": [*written["initial_state"], "unused1", "unused2"]}
     for level in LEVELS:
@@ -129,7 +124,6 @@ def test_each_level_accepts_no_more_than_the_one_below(value):
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_long_and_strange_names_make_short_and_printable_messages(level):
-    """A message is one line, whatever a plan's names are."""
     name = "x\n\x1b[31m{brace}" + "é" * 5000
     verdict = judge(level, plan(step(name, name, name, after=name, on_failure=name), start=name, goal=name + "2"))
     assert verdict.findings

@@ -12,14 +12,12 @@ def first(value, **config):
 
 
 def test_a_token_that_no_step_makes_has_its_own_code():
-    """No step makes it, not even a later one."""
     code, where, tokens, message = first(plan(step("a", "start magic", "goal")))
     assert (code, where, tokens) == ("plan.precondition_unsatisfied", "a", ("magic",))
     assert "'magic'" in message
 
 
 def test_a_token_whose_maker_is_not_ordered_before_has_its_own_code():
-    """The message names the maker."""
     code, where, tokens, message = first(plan(step("a", "start", "x"), step("b", "x", "goal")))
     assert (code, where, tokens) == ("plan.precondition_unordered", "b", ("x",))
     assert "'x' by a" in message
@@ -27,7 +25,6 @@ def test_a_token_whose_maker_is_not_ordered_before_has_its_own_code():
 
 
 def test_a_maker_that_waits_for_its_user_is_not_proposed_as_a_dependency():
-    """That would be a cycle."""
     value = plan(step("b", "x", "goal"), step("a", "start", "x", after="b"))
     code, where, _, message = first(value)
     assert (code, where) == ("plan.precondition_unordered", "b")
@@ -35,7 +32,6 @@ def test_a_maker_that_waits_for_its_user_is_not_proposed_as_a_dependency():
 
 
 def test_a_token_that_may_be_deleted_in_between_has_its_own_code():
-    """The message names the deleter."""
     value = plan(
         step("a", "start", "x"),
         step("b", "x", "goal", after="a"),
@@ -47,7 +43,6 @@ def test_a_token_that_may_be_deleted_in_between_has_its_own_code():
 
 
 def test_a_step_in_between_that_makes_it_again_mends_a_deletion():
-    """Chapman's white knight."""
     value = plan(
         step("a", "start", "x"),
         step("c", "x", "y", after="a", delete_effects="x"),
@@ -58,14 +53,12 @@ def test_a_step_in_between_that_makes_it_again_mends_a_deletion():
 
 
 def test_the_goal_is_judged_at_the_end():
-    """An unreachable goal and a deleted goal have different codes."""
     assert first(plan(step("a", "start", "x")))[:3] == ("plan.goal_unreachable", "goal_state", ("goal",))
     value = plan(step("a", "start", "goal"), step("b", "goal", "y", after="a", delete_effects="goal"))
     assert first(value)[:3] == ("plan.goal_deleted", "goal_state", ("goal",))
 
 
 def test_the_first_failing_step_and_its_unmet_tokens_are_facts():
-    """Topological order, ties by id; the score grows with how far the plan gets."""
     early = judge(
         "medium", plan(step("b", "no1 no2", "x"), step("a", "no3", "y", after="b"), step("c", "start", "goal"))
     )
@@ -79,7 +72,6 @@ def test_the_first_failing_step_and_its_unmet_tokens_are_facts():
 
 
 def test_a_plan_that_only_misses_the_goal_has_no_failing_step():
-    """The fact `unmet` has the goal tokens."""
     facts = judge("medium", plan(step("a", "start", "x"))).facts
     assert (facts["first_failing_step"], facts["unmet"], facts["assurance"]) == (None, ["goal"], None)
 
@@ -94,13 +86,11 @@ def test_a_plan_that_only_misses_the_goal_has_no_failing_step():
     ],
 )
 def test_states_and_budgets_must_make_sense(fields, code):
-    """Each has its code."""
     value = plan(step("a", "", "x"), step("b", "x", "goal", after="a"), **fields)
     assert [reported for reported, _ in errors(judge("medium", value))] == [code]
 
 
 def test_r_max_can_be_raised():
-    """Long plans need it."""
     assert judge("medium", plan(step("a", "start", "goal"), total_retry_budget=500), r_max=500).passed
 
 
@@ -109,7 +99,6 @@ RECOVERY = step("mend", "broken", "x")
 
 @pytest.mark.parametrize("word", ["continue", "a"])
 def test_a_contingent_step_takes_no_part_in_the_nominal_run(word):
-    """It needs what only a failure makes."""
     value = plan(
         step("a", "start", "x", on_failure=word, failure_effects="broken"), RECOVERY, step("b", "x", "goal", after="a")
     )
@@ -118,7 +107,6 @@ def test_a_contingent_step_takes_no_part_in_the_nominal_run(word):
 
 @pytest.mark.parametrize("word", ["escalate", "never"])
 def test_a_contingent_step_must_be_reachable_by_some_failure(word):
-    """A failure that escalates, or cannot happen, leads to no step."""
     value = plan(
         step("a", "start", "x", on_failure=word, failure_effects="broken"), RECOVERY, step("b", "x", "goal", after="a")
     )
@@ -128,7 +116,6 @@ def test_a_contingent_step_must_be_reachable_by_some_failure(word):
 
 
 def test_a_token_that_only_a_failure_makes_cannot_be_the_goal():
-    """The nominal run must reach it."""
     value = plan(step("a", "start", "x", on_failure="continue", failure_effects="goal"))
     code, where, _, message = first(value)
     assert (code, where) == ("plan.goal_unreachable", "goal_state")
@@ -136,7 +123,6 @@ def test_a_token_that_only_a_failure_makes_cannot_be_the_goal():
 
 
 def test_a_step_must_not_depend_on_a_recovery():
-    """It would never start when nothing fails; recoveries are joined by tokens."""
     value = plan(
         step("a", "start", "x", on_failure="continue", failure_effects="broken"),
         RECOVERY,
@@ -146,7 +132,6 @@ def test_a_step_must_not_depend_on_a_recovery():
 
 
 def test_contingent_is_a_least_fixpoint():
-    """What only contingent steps make is contingent too."""
     value = plan(
         step("a", "start", "goal", on_failure="continue", failure_effects="broken"),
         step("look", "broken", "seen"),
@@ -156,7 +141,6 @@ def test_contingent_is_a_least_fixpoint():
 
 
 def test_an_orphan_is_a_warning():
-    """A chain of orphans has one warning per step."""
     value = plan(step("a", "start", "goal"), step("b", "start", "x"), step("c", "x", "y", after="b"))
     verdict = judge("medium", value)
     assert verdict.passed
@@ -164,7 +148,6 @@ def test_an_orphan_is_a_warning():
 
 
 def test_a_redundant_step_is_a_warning():
-    """All its effects hold before it."""
     value = plan(step("a", "start", "x"), step("b", "x", "x", after="a"), step("c", "x", "goal", after="b"))
     verdict = judge("medium", value)
     assert verdict.passed
@@ -172,7 +155,6 @@ def test_a_redundant_step_is_a_warning():
 
 
 def test_a_policy_needs_some_trace_to_the_goal():
-    """Its steps have no order, so there is no nominal run."""
     good = plan(step("a", "start", "goal", delete_effects="start", repeatable=True, on_failure="continue"))
     assert judge("medium", good).passed
     bad = plan(step("a", "start", "x", delete_effects="start", repeatable=True))
@@ -182,14 +164,12 @@ def test_a_policy_needs_some_trace_to_the_goal():
 
 
 def test_a_policy_that_stays_ready_for_ever_never_succeeds():
-    """A trace ends when nothing is ready."""
     verdict = judge("medium", plan(step("a", "start", "goal", repeatable=True)))
     assert errors(verdict) == [("plan.goal_unreachable", "goal_state")]
     assert "ready for ever" in verdict.errors[0].message
 
 
 def test_a_policy_that_is_too_large_is_not_verified():
-    """At the cap it is rejected."""
     value = plan(
         step("a", "start", "x", delete_effects="start", repeatable=True),
         step("b", "x", "goal", delete_effects="x", repeatable=True),

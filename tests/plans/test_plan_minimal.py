@@ -19,7 +19,6 @@ GOOD = plan(step("a", "start", "x"), step("b", "x", "goal", after="a"))
 
 
 def test_a_plan_that_fits_together_passes_with_full_score():
-    """It has no findings."""
     verdict = judge("minimal", GOOD)
     assert (verdict.passed, verdict.score, verdict.findings, verdict.guard) == (True, 1.0, (), "plan_minimal")
 
@@ -47,7 +46,6 @@ def test_a_plan_that_fits_together_passes_with_full_score():
     ],
 )
 def test_each_structural_problem_has_its_code_and_names_its_step(value, expected):
-    """`where` is the step's id."""
     verdict = judge("minimal", value)
     assert errors(verdict) == expected
     assert verdict.passed == (not expected)
@@ -55,20 +53,17 @@ def test_each_structural_problem_has_its_code_and_names_its_step(value, expected
 
 
 def test_a_budget_of_thousands_of_digits_is_only_too_large():
-    """The message does not print the number, which Python would refuse."""
     artifact = Artifact("a1", "g_plan", "")
     artifact.__dict__["value"] = Parsed(plan(step("a", retry_budget=10**5000)))
     assert errors(plan_minimal.make({})(artifact, Context(""))) == [("plan.bad_budget", "a")]
 
 
 def test_problems_of_fields_and_of_the_graph_are_reported_together():
-    """A wrong type does not hide a cycle."""
     value = plan(step("a", after="b", preconditions="x"), step("b", after="a", guard="nope"))
     assert {code for code, _ in errors(judge("minimal", value))} == {"field.type", "plan.cycle", "plan.unknown_guard"}
 
 
 def test_separate_cycles_are_all_reported():
-    """Each with its own steps."""
     value = plan(step("a", after="b"), step("b", after="a"), step("c", after="d"), step("d", after="c"))
     verdict = judge("minimal", value)
     assert errors(verdict) == [("plan.cycle", "a"), ("plan.cycle", "c")]
@@ -82,7 +77,6 @@ def test_a_reply_without_json_is_rejected_with_the_replys_own_code():
 
 
 def test_a_step_without_a_guard_is_a_warning():
-    """It may be intended."""
     unguarded = step("a")
     del unguarded["guard"]
     verdict = judge("minimal", plan(unguarded))
@@ -91,13 +85,11 @@ def test_a_step_without_a_guard_is_a_warning():
 
 
 def test_a_misspelt_dependency_is_shown_the_nearest_name():
-    """The model can copy the right name from the message."""
     verdict = judge("minimal", plan(step("compile"), step("link", after="compiel")))
     assert "did you mean 'compile'" in verdict.findings[0].message
 
 
 def test_ten_misspelt_dependencies_are_shown_the_nearest_name_and_the_others_are_not():
-    """Each search takes time."""
     steps = [step(f"s{number:02}", after="compiel") for number in range(12)]
     findings = judge("minimal", plan(step("compile"), *steps)).findings
     assert ["did you mean 'compile'" in finding.message for finding in findings] == [True] * 10 + [False] * 2
@@ -114,7 +106,6 @@ def test_a_plan_may_have_one_attempt_in_all():
 
 
 def test_a_workflow_adds_guards_or_replaces_them():
-    """A list adds, `only` replaces."""
     custom, usual = plan(step("a", guard="custom")), plan(step("a", guard="syntax"))
     assert judge("minimal", custom, guard_catalog=["custom"]).passed
     assert judge("minimal", usual, guard_catalog=["custom"]).passed
@@ -135,7 +126,6 @@ def test_a_workflow_adds_guards_or_replaces_them():
 )
 @pytest.mark.parametrize("level", ["minimal", "medium", "expansive"])
 def test_settings_that_make_no_sense_are_usage_problems(level, config, cause):
-    """They are found when the guard is made, not when it is first used."""
     with pytest.raises(UsageProblem, match=cause):
         judge(level, GOOD, **config)
 
@@ -143,7 +133,6 @@ def test_settings_that_make_no_sense_are_usage_problems(level, config, cause):
 @pytest.mark.parametrize("level", ["minimal", "medium", "expansive"])
 @pytest.mark.parametrize("value", [GOOD, {"plan_id": "p", "steps": []}, {}])
 def test_a_question_in_a_plan_is_an_error_like_in_every_other_artifact(level, value):
-    """The policy asks the user; blanks and other values are no questions."""
     verdict = judge(level, {**value, "open_questions": ["Which database?", " ", 3]})
     assert not verdict.passed
     assert errors(verdict)[0] == ("requirements.open_question", "open_questions[0]")
@@ -151,7 +140,6 @@ def test_a_question_in_a_plan_is_an_error_like_in_every_other_artifact(level, va
 
 
 def test_a_question_of_an_unknown_kind_is_not_lost():
-    """The finding says how the question must be written."""
     verdict = judge("minimal", {**GOOD, "open_questions": [{"question": "Which?", "choices": ["only"]}]})
     assert errors(verdict) == [("field.choice", "open_questions[0]")]
 

@@ -27,14 +27,12 @@ def findings_of(value):
 
 
 def test_the_oldest_plans_load_with_defaults():
-    """Only `step_id` is required; the defaults of all other fields never change."""
     read, findings = read_plan({"plan_id": "old", "steps": [{"step_id": "a"}]})
     assert findings == ()
     assert read == Plan("old", (Step("a", name="a", retry_budget=3),), total_retry_budget=10)
 
 
 def test_a_missing_plan_id_is_only_a_warning():
-    """The default name `unknown` never changes."""
     read, findings = read_plan({"steps": [{"step_id": "a"}]})
     assert read.plan_id == "unknown"
     assert [(finding.code, finding.severity) for finding in findings] == [(Code.MISSING, "warning")]
@@ -42,7 +40,6 @@ def test_a_missing_plan_id_is_only_a_warning():
 
 @given(plans() | policies() | plans_with_outcomes())
 def test_writing_and_reading_a_plan_gives_an_equal_plan(value):
-    """Reading what was written gives the same plan, through text too."""
     read, findings = read_plan(json.loads(json.dumps(plan_to_json(value))))
     assert findings == ()
     assert read == value
@@ -98,7 +95,6 @@ def test_each_error_is_reported_with_its_path(value, expected):
 
 
 def test_every_problem_is_reported_at_once():
-    """One bad field does not hide the next."""
     value = plan(step("a", retry_budget="1", preconditions="x"), step("b", effects=[1]), goal_state=3)
     assert [where for _, where in findings_of(value)] == [
         "goal_state",
@@ -126,7 +122,6 @@ def test_unknown_keys_are_ignored_with_a_warning():
     ],
 )
 def test_a_misspelt_key_is_an_error_that_names_the_right_one(key, near):
-    """Otherwise the plan would be proved without it."""
     read, findings = read_plan(plan(step("a", **{key: ["x"]})))
     assert read is None
     assert [(finding.code, finding.where) for finding in findings] == [(Code.UNKNOWN, f"steps[0].{key}")]
@@ -134,21 +129,18 @@ def test_a_misspelt_key_is_an_error_that_names_the_right_one(key, near):
 
 
 def test_a_string_is_never_taken_apart():
-    """The message shows the list that is required."""
     _, findings = read_plan(plan(step("a", preconditions="start")))
     assert 'write ["start"]' in findings[0].message
 
 
 @given(JSON)
 def test_any_json_value_can_be_read(value):
-    """There is a plan or an error, never an exception."""
     read, findings = read_plan(value)
     assert (read is None) == any(finding.severity == "error" for finding in findings)
 
 
 @given(st.dictionaries(st.sampled_from(sorted({*plan(), *step("a"), "invariants", "goal"})), JSON), JSON)
 def test_anything_in_any_field_can_be_read(fields, other):
-    """The same with the values as fields of plans and steps."""
     for value in (fields, plan(fields, other), plan(step("a") | fields, invariants=[other, fields]) | fields):
         read, findings = read_plan(value)
         assert (read is None) == any(finding.severity == "error" for finding in findings)

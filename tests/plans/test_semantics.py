@@ -20,7 +20,6 @@ RECOVERED = plan(
 
 
 def test_a_step_is_ready_when_its_dependencies_are_settled_and_its_preconditions_hold():
-    """At the start only the first step is ready."""
     assert run(RECOVERED, "").ready == ("build",)
     assert run(RECOVERED, "").end == "open"
 
@@ -34,7 +33,6 @@ def test_a_failure_that_continues_settles_the_step_and_leaves_its_mark():
 
 
 def test_a_recovery_is_joined_by_tokens():
-    """After a recovery the plan continues as after a success."""
     assert run(RECOVERED, "build:fail mend:ok ship:ok").end == "goal"
     assert run(RECOVERED, "build:ok ship:ok").end == "goal"
 
@@ -47,12 +45,10 @@ def test_a_failure_escalates_by_default():
 
 
 def test_nothing_ready_without_the_goal_is_a_dead_end():
-    """No step is ready, and nothing escalates."""
     assert run(plan(step("a", "start", "goal", on_failure="continue")), "a:fail").end == "dead_end"
 
 
 def test_going_back_makes_all_that_depends_on_the_target_pending_again():
-    """Other steps stay settled, and all tokens stay."""
     value = plan(
         step("a", "start", "x"),
         step("b", "x", "y", after="a"),
@@ -66,12 +62,10 @@ def test_going_back_makes_all_that_depends_on_the_target_pending_again():
 
 
 def test_a_step_that_deletes_and_adds_a_token_adds_it():
-    """Deleting comes first."""
     assert run(plan(step("a", "start", "start goal", delete_effects="start")), "a:ok").tokens == {"start", "goal"}
 
 
 def test_a_repeatable_step_is_ready_again_as_long_as_its_preconditions_hold():
-    """It stops only when a precondition is deleted."""
     value = plan(
         step("try", "start", "goal", repeatable=True, delete_effects="start", on_failure="continue"), goal="goal"
     )
@@ -80,7 +74,6 @@ def test_a_repeatable_step_is_ready_again_as_long_as_its_preconditions_hold():
 
 
 def test_tokens_that_no_step_names_stay():
-    """The reported state includes them."""
     assert "unused" in run(plan(step("a", "start", "goal"), start="start unused"), "a:ok").tokens
 
 
@@ -95,13 +88,11 @@ def test_tokens_that_no_step_names_stay():
     ],
 )
 def test_a_trace_that_the_plan_does_not_allow_is_refused(trace, cause):
-    """The error names the outcome at which the trace is invalid."""
     with pytest.raises(ValueError, match=cause):
         run(RECOVERED, trace)
 
 
 def test_a_step_that_never_fails_cannot_fail_in_a_trace():
-    """Its failure is not an outcome."""
     with pytest.raises(ValueError, match="cannot fail"):
         run(plan(step("a", "start", "goal", on_failure="never")), "a:fail")
 
@@ -117,13 +108,11 @@ def test_a_step_that_never_fails_cannot_fail_in_a_trace():
     ],
 )
 def test_two_steps_may_overlap_only_if_neither_deletes_what_the_other_needs_or_adds(fields, expected):
-    """Deleting by failure counts as well."""
     program = compile_plan(read_plan(plan(step("a", "", "x", **fields), step("b", "need", "made")))[0])
     assert may_overlap(program, 0, 1) is expected
     assert may_overlap(program, 1, 0) is expected
 
 
 def test_a_plan_with_a_cycle_cannot_be_run():
-    """There is no order to run it in."""
     with pytest.raises(ValueError, match="cycle"):
         compile_plan(read_plan(plan(step("a", after="b"), step("b", after="a")))[0])

@@ -35,7 +35,6 @@ def test_a_plan_that_undoes_is_strong_and_lists_where_it_does_and_what_cannot_be
 
 
 def test_an_irreversible_step_after_the_last_undo_is_not_listed():
-    """No failure after it undoes anything."""
     value = plan(
         step("pay", "start", "paid", undo="refund", on_failure="undo"),
         step("mail", "paid", "goal", after="pay", undo="irreversible"),
@@ -45,7 +44,6 @@ def test_an_irreversible_step_after_the_last_undo_is_not_listed():
 
 
 def test_a_step_without_an_undo_before_a_failure_that_undoes_is_rejected_with_both_steps_and_a_trace():
-    """The trace replays to the end in which everything is undone."""
     verdict = judge("expansive", GAP)
     assert errors(verdict) == [("plan.no_undo", "hotel")]
     [finding] = verdict.errors
@@ -55,7 +53,6 @@ def test_a_step_without_an_undo_before_a_failure_that_undoes_is_rejected_with_bo
 
 
 def test_the_failing_step_itself_needs_an_undo():
-    """Its call may have succeeded before its check fails."""
     value = plan(step("pay", "start", "goal", on_failure="undo"))
     [finding] = judge("expansive", value).errors
     assert (finding.code, finding.where, finding.trace) == ("plan.no_undo", "pay", ("pay:fail",))
@@ -63,7 +60,6 @@ def test_the_failing_step_itself_needs_an_undo():
 
 
 def test_a_step_beside_the_failing_one_needs_an_undo():
-    """It may run first, or at the same time."""
     value = plan(
         step("one", "start", "one", undo="nothing", on_failure="undo"), step("two", "start", "two"), goal="one two"
     )
@@ -82,7 +78,6 @@ def test_a_failed_step_needs_an_undo_too():
 
 
 def test_a_step_that_runs_only_after_the_last_undo_needs_none():
-    """Unless a failure of it goes back to before that."""
     first = step("pay", "start", "paid", undo="refund", on_failure="undo")
     assert judge("expansive", plan(first, step("mail", "paid", "goal", after="pay"))).passed
     again = plan(first, step("mail", "paid", "goal", after="pay", on_failure="pay"))
@@ -91,7 +86,6 @@ def test_a_step_that_runs_only_after_the_last_undo_needs_none():
 
 
 def test_tokens_keep_a_step_from_running_before_as_dependencies_do():
-    """The search goes by what can really happen."""
     first = step("pay", "start", "paid", undo="refund", on_failure="undo")
     read = read_plan(plan(first, step("mail", "paid", "goal")))[0]
     coverage = undo_coverage(read, order_of(read), 100)
@@ -99,7 +93,6 @@ def test_tokens_keep_a_step_from_running_before_as_dependencies_do():
 
 
 def test_a_policy_may_undo():
-    """Its steps run any number of times."""
     value = plan(
         step("try", "start", "goal", delete_effects="start", repeatable=True, on_failure="undo", undo="take_back"),
     )
@@ -109,7 +102,6 @@ def test_a_policy_may_undo():
 
 
 def test_a_search_that_reaches_its_limit_verifies_nothing():
-    """The plan is not valid then, as for any other exploration."""
     last = step("last", "start", "goal", undo="nothing", on_failure="undo", after="s0")
     steps = [step(f"s{number}", "start", f"t{number}", undo="nothing") for number in range(12)]
     value = plan(*steps, last, step("mail", "goal", "sent", after="s1"), goal="goal sent")
@@ -126,17 +118,14 @@ def test_a_search_that_reaches_its_limit_verifies_nothing():
 
 @pytest.mark.parametrize("word", ["undo"])
 def test_a_word_of_on_failure_is_no_step_id(word):
-    """As for the other words."""
     assert ("plan.reserved_id", word) in errors(judge("minimal", plan(step(word, "start", "goal"))))
 
 
 def test_an_undo_is_a_text():
-    """Nothing is converted."""
     assert errors(judge("minimal", plan(step("a", "start", "goal", undo=["x"])))) == [("field.type", "steps[0].undo")]
 
 
 def test_a_trace_ends_with_the_failure_that_undoes():
-    """Nothing follows it, and the tokens stay as they are."""
     read = read_plan(BOOKED)[0]
     end = replay(read, ["hotel:ok", "flight:fail"])
     assert (end.end, end.tokens, end.ready) == ("undone", {"start", "hotel"}, ())
@@ -145,14 +134,12 @@ def test_a_trace_ends_with_the_failure_that_undoes():
 
 
 def test_the_json_form_keeps_the_field():
-    """It is left out where nothing is declared."""
     read = read_plan(BOOKED)[0]
     assert read_plan(plan_to_json(read))[0] == read
     assert "undo" not in plan_to_json(read_plan(plan(step("a", "start", "goal")))[0])["steps"][0]
 
 
 def test_the_texts_for_people_say_what_is_undone_and_what_is_not():
-    """In the long form, in the graph and in the report of a check."""
     text = "\n".join(each.plain for each in plan_lines(BOOKED))
     assert "undo everything and end" in text
     assert "cancel_flight" in text

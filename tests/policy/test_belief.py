@@ -214,7 +214,6 @@ def test_a_question_is_asked_when_it_is_worth_more_than_every_other_move_and_a_p
 
 
 def test_a_classifier_changes_the_belief():
-    """The classifier's answer makes the step that its row names likelier."""
     failed = failure("plan.goal_unreachable")
     given = situation(policy=BELIEF, belief=model())
     plain, told = decide(failed, given), decide(failed, given, "missing_evidence")

@@ -262,7 +262,6 @@ def test_linear_search_never_goes_back():
 
 
 def test_a_review_that_nobody_gave_ends_the_run():
-    """An artifact that a person should approve never passes without the review."""
     assert gist(decide(failure("review.unanswered"), situation())) == ("give_up", "unreviewed")
 
 

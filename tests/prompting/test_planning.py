@@ -63,7 +63,6 @@ def judged(entry: str, guard: str):
 
 @pytest.mark.parametrize(("entry", "guard"), JUDGES)
 def test_the_example_passes_without_a_finding(entry, guard):
-    """Not even a warning, since models copy examples."""
     verdict = judged(entry, guard)
     assert verdict.findings == ()
     assert verdict.passed
@@ -71,7 +70,6 @@ def test_the_example_passes_without_a_finding(entry, guard):
 
 @pytest.mark.parametrize("entry", SCHEMAS)
 def test_the_example_fits_the_structured_output(entry):
-    """The example and the enforced JSON Schema agree."""
     (example,) = fenced(entry, "json")
     jsonschema.validate(json.loads(example), SCHEMAS[entry])
 
@@ -103,7 +101,6 @@ def test_the_prompts_name_every_allowed_value():
 
 @pytest.mark.parametrize("name", ["strategy", *PLANS])
 def test_the_prompts_name_the_whole_guard_catalogue(name):
-    """And a step with any of these guards is accepted."""
     words = {word.strip(',.";') for word in BOOK.entries[name].constraints.split()}
     assert words >= GUARD_CATALOG
     (example,) = fenced("plan", "json")
