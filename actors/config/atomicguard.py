@@ -96,7 +96,6 @@ def translate(document: ParsedFile) -> tuple[ParsedFile, tuple[str, ...]]:
 
 
 def _rename_phases(document: ParsedFile) -> ParsedFile:
-    """Return a document with its `phases` as `action_pairs`; any other document is unchanged."""
     phases = document.value.get("phases")
     if "action_pairs" in document.value or not isinstance(phases, dict) or not document.source.endswith(".json"):
         return document

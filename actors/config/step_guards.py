@@ -77,7 +77,6 @@ def attribute_errors(plugin: str) -> Iterator[None]:
 
 
 def _error_to_report(error: BaseException) -> Exception | None:
-    """Return the error that caused the others; None for only cancellations or an interrupt."""
     if isinstance(error, BaseExceptionGroup) and error.subgroup((KeyboardInterrupt, SystemExit)) is not None:
         return None
     cause = root_cause(error)
@@ -100,7 +99,6 @@ def _place_of(error: Exception) -> str:
 
 
 def _name_guard(name: str, guard: AnyGuard) -> AnyGuard:
-    """Return a guard of a plug-in that raises `PlugInFailed` if it raises or answers no `Verdict`."""
 
     def judge(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
         with attribute_errors(f"guard {name}"):

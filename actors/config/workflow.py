@@ -168,7 +168,6 @@ class Workflow(Config):
 
     @model_validator(mode="after")
     def _set_default_level(self) -> "Workflow":
-        """Set `target_guard_level` to the strictest level of the leaves if the file has no such key."""
         if "target_guard_level" not in self.model_fields_set:
             levels = [
                 _LEVELS.index(PLAN_GUARDS[guard])

@@ -64,7 +64,6 @@ class _Loader:
         return replace(loaded, children=children), policy
 
     def _report_missing(self, loaded: LoadedWorkflow) -> LoadedWorkflow:
-        """Return the workflow with a notice about missing names. Raises `UsageProblem` if it is `to_run`."""
         unknown = unknown_names(loaded.workflow, self.guards, self.generators)
         missing = (*dict.fromkeys(f"{kind} {name!r}" for kind, name, _ in unknown), *loaded.missing)
         if not missing:

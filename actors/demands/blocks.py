@@ -285,7 +285,6 @@ class _Cutter:
         return bool(code or _NOISE.match(head))
 
     def _find_heading(self, head: str, following: str) -> tuple[int, int] | None:
-        """Return the offsets of a heading's text in its line; None if the line is not a heading."""
         for pattern in (_HEADING, _BOLD, _LABEL):
             if match := pattern.match(head):
                 return match.start("name"), match.end("name")

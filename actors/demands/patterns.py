@@ -479,7 +479,6 @@ def specifies(small: str, written: str, evidence: int) -> bool:
 
 @lru_cache(maxsize=1024)  # A sentence is judged twice where most of its paragraph are demands.
 def _reports(small: str) -> bool:
-    """Return whether a statement reports how things are or were, or a reason for that."""
     small = _ASIDE.sub("", small)
     main = _MAIN.sub("", small)
     is_report = _TELLS.search(main) or _TOLD_BY_OTHERS.search(small) or _PAST.search(main)

@@ -134,7 +134,6 @@ def _is_task(title: str) -> bool:
 
 
 def _is_foreign(written: str) -> bool | None:
-    """Return whether a sentence is in another language than English; None if it is too short for an answer."""
     letters = [sign for sign in written if sign.isalpha()]
     if len(letters) >= 4 and sum(ord(sign) > LATIN_END for sign in letters) > SCRIPT_SHARE * len(letters):
         return True
@@ -320,7 +319,6 @@ class _Reader:
         return list(self._demand(sentence, requirement_kind(sentence.small)))
 
     def _introduced_part(self, sentence: Sentence, part: _Part) -> _Part:
-        """Return how to read the list that a sentence introduces."""
         small = sentence.small.rstrip(":").rstrip()
         tail = small.rpartition(". ")[2]
         for name in (sentence.written, tail, tail.rpartition(", ")[2]):

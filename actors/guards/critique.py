@@ -114,7 +114,6 @@ def _fold_value(value: Any) -> Any:
 
 
 def _words(critique: Mapping[str, Any], key: str) -> set[str]:
-    """Return all words in a list of the critique, which may be ids of steps."""
     value = critique.get(key)
     items = value if isinstance(value, list) else []
     return {word.strip("-") for item in items if isinstance(item, str) for word in _WORD.findall(item)}

@@ -124,7 +124,6 @@ def _check_nominal(result: Soundness, plan: Plan, order: StepOrder) -> None:
 
 
 def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
-    """Check the nominal run, and that some failure leads to each contingent step. Raises `OutOfWork`."""
     contingent = contingent_steps(plan)
     run = NominalRun(plan, order, contingent)
     findings = result.findings
@@ -205,7 +204,6 @@ def _precondition_finding(
 
 
 def _list_steps(unmet: list[Unmet]) -> str:
-    """Return the first tokens with the steps that make or delete them."""
     return "; ".join(f"'{printable(condition.token)}' by {id_list(condition.steps)}" for condition in unmet[:ITEMS_MAX])
 
 
@@ -227,7 +225,6 @@ def _contingent_dependency_finding(step: Step, contingent: frozenset[str]) -> Fi
 def _report_unreachable(
     findings: list[Finding], plan: Plan, order: StepOrder, contingent: frozenset[str]
 ) -> dict[int, list[str]]:
-    """Report contingent steps that no failure reaches. Return their missing tokens by step index."""
     reached, tokens = reachable_by_failure(plan)
     produced = {token for step in plan.steps for token in step.may_add | step.failure_effects}
     ids = sorted(step.step_id for step in plan.steps)

@@ -86,7 +86,6 @@ def _check_questions(value: Any) -> Iterator[Finding]:
 
 
 def _check_requirements(plan: Plan) -> Iterator[Finding]:
-    """Yield a warning for each step that claims to satisfy a requirement that the plan does not list."""
     known = {requirement.id for requirement in plan.requirements}
     for step in plan.steps:
         if not known.issuperset(step.satisfies):
@@ -171,7 +170,6 @@ def _dependency_finding(step: Step, known: set[str], similar: list[str]) -> Find
 
 
 def _guard_finding(step: Step, allowed: str) -> Finding:
-    """Return the finding that a guard is missing (a warning) or not in the catalogue (an error)."""
     if not step.guard:
         text = f"step {printable(step.step_id)}: no guard checks this step; choose one of {allowed}."
         return Finding(code=Code.UNKNOWN_GUARD, where=step.step_id, message=text, severity="warning")
@@ -187,7 +185,6 @@ def _check_cycles(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_targets(plan: Plan, order: StepOrder) -> Iterator[Finding]:
-    """Yield an error for each `on_failure` that names a step other than an ancestor or the step itself."""
     if len(order.index) < len(plan.steps):
         return  # Ids repeat, so a target is ambiguous.
     for index, step in enumerate(order.steps):

@@ -68,7 +68,6 @@ def _quoted_requirements(stated: Iterable[Requirement], context: Context) -> lis
 
 
 def _conflict_question(one: Requirement, other: Requirement, what: str) -> Inquiry:
-    """Return the question which of two requirements holds. `what` says why this is open."""
     quotes = list(dict.fromkeys(one_line(item.quote, CHOICE_LENGTH_MAX) for item in (one, other)))
     text = f"{HOLDS}, as {what}?"
     shown = "\n".join(f"{QUOTE_MARK}{one_line(item.quote)}" for item in (one, other))
@@ -117,7 +116,6 @@ def _open_value_questions(context: Context) -> list[tuple[str, Inquiry]]:
 
 
 def _find_ambiguities(stated: Sequence[Requirement], context: Context) -> Iterator[tuple[str, Inquiry]]:
-    """Yield the place and the question of each ambiguous requirement, and of each sentence with an open value."""
     for item in stated:
         if item.ambiguous:
             yield item.id, _reading_question(item)
@@ -141,7 +139,6 @@ def _contradicted_goals(stated: Sequence[Requirement]) -> Iterator[_Pair]:
 
 
 def _find_conflicting_limits(stated: Sequence[Requirement]) -> Iterator[_Pair]:
-    """Yield, for each limit that has different values in its latest source, two requirements that differ."""
     limits: dict[str, list[Requirement]] = defaultdict(list)
     for item in stated:
         if item.limit is not None:

@@ -143,7 +143,6 @@ def _check_order(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_tools(plan: Plan) -> Iterator[Finding]:
-    """Yield a warning for each step with a tool whose name resembles a forbidden name."""
     forbidden = {
         normalize_name(tool): (tool, item)
         for item in plan.requirements

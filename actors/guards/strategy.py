@@ -135,7 +135,6 @@ FOLLOWS_STRATEGY = "follows_strategy"
 
 
 def _judge_plan_by_strategy(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether the plan implements the strategy's key steps that have an id."""
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(FOLLOWS_STRATEGY, unreadable)

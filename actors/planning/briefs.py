@@ -138,11 +138,9 @@ class ChildBrief:
     problem: str
     pinned: RunConfig
     limits: Limits
-    """The limits of the child: the reservation of the request, and the parent's deadline and patience."""
     change: Mapping[str, Any] = field(default_factory=dict)
     """The inbox message with the parent's settings that people changed; empty if they changed nothing."""
     given: Given | None = None
-    """The facts that the child is given; None if it must find them itself."""
 
 
 Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | ClarificationRequested

@@ -45,13 +45,11 @@ class StepConfig(NamedTuple):
     """The name of the guard that judges the artifact. A composite guard has the name of its kind, such as `all_of`."""
     prompt: PromptTemplate | None
     child: "RunConfig | None"
-    """The configuration of the child run that makes the artifact; None if the step is no child run."""
     requires: tuple[str, ...]
     timeout_seconds: float
     output_tokens_max: int
     settings: ModelSettings
     model: str
-    """The model that the step names; empty if it uses the run's model."""
     price: Price | None
 
 
@@ -59,7 +57,6 @@ class StepModel(Value):
     """A model that a step uses in place of the run's model."""
 
     model: str
-    """The model in the form of `--model`."""
     price: Price | None = None
 
 
@@ -83,7 +80,6 @@ class RunConfig(Value):
     model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict, exclude_if=operator.not_)
     """The settings of calls, by step or by the classifier's name. Steps without settings are left out."""
     step_models: Mapping[str, StepModel] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The models of the steps that name a model of their own."""
 
     @property
     def question_expires_seconds(self) -> float | None:

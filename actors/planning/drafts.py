@@ -58,11 +58,9 @@ class Draft:
 
     node: str
     guard: str
-    """The name of the guard that judged the draft; empty if no guard did."""
     score: float
     """The guard's score, from 0 to 1; 0 if no guard has judged the draft."""
     plan_json: Mapping[str, Any]
-    """The draft as the model wrote it, as a JSON value."""
     findings: tuple[Finding, ...]
     """The remaining errors; empty if the run ended before a verdict, or for a reason outside the plan."""
     options: str = ""

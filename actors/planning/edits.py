@@ -138,7 +138,6 @@ def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanC
 
 
 def _verdict_in(body: Mapping[str, Any]) -> Verdict:
-    """Return the verdict on the edited plan in a message. Raises `UsageProblem` if it does not pass."""
     try:
         verdict = Verdict.model_validate(body.get("verdict"))
     except ValidationError:

@@ -33,7 +33,6 @@ class Made:
     replaced: tuple[str, ...] = ()
     """The keys of the plan that contradicted a given fact, and were replaced."""
     notes: tuple[Finding, ...] = ()
-    """Warnings about the values that the program has set."""
 
 
 def make_content(state: State, step: str, content: str, finish_reason: str) -> Made:

@@ -90,7 +90,6 @@ def _inquiry(state: State, step: str, verdict: Verdict, finding: Finding) -> Inq
 
 
 def _ask_how_to_continue(step: str, verdict: Verdict, history: Sequence[Past]) -> Inquiry:
-    """Return the question how to go on with a step that may not send the search back again."""
     failures = [past for past in history if past.step == step]
     back = sum(past.up > 0 for past in failures)
     return inquiry(

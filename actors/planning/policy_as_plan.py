@@ -130,7 +130,6 @@ def _ways_back(pinned: RunConfig, step: str) -> Iterable[tuple[tuple[str, ...], 
 
 
 def _is_bounded(graph: Graph, step: str) -> bool:
-    """Return whether a step's visits are limited: the step calls a model, and another step requires it."""
     return step not in graph.leaves and not graph.budgets[step].deterministic
 
 

@@ -93,12 +93,10 @@ class RunRequest:
     notices: tuple[str, ...] = ()
     source: str = ""
     given: tuple[str, ...] = ()
-    """The keys of the workflow that options have replaced, as in `RunStarted`."""
     kind: str = "planning"
     attachments: tuple[Attachment, ...] = ()
     plugins: tuple[PlugInFile, ...] = ()
     given_facts: Given | None = None
-    """The facts that the run is given, such as the names of tools; None if there are no facts."""
 
     @property
     def other_models(self) -> tuple[str, ...]:
@@ -131,7 +129,6 @@ class PlanningInput:
 
     problem: str
     options: RunOptions = field(default_factory=RunOptions)
-    """The options of the user. Options that the user did not give are None."""
     attachments: tuple[Attachment, ...] = ()
     adapt: Adapt | None = None
     """Changes the prepared run, such as for a plan from tools; None if only the text shapes the plan."""
@@ -169,7 +166,6 @@ def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
 
 
 def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow, Policy, tuple[str, ...]]:
-    """Return the checked workflow, its policy, and the workflow's keys that options replaced."""
     registry, limits = setup.registry, check_limits(options.limits)
     try:
         loaded, policy = check_workflow(options.workflow, setup.root, registry.guards, registry.generator_names)
@@ -324,7 +320,6 @@ def _known_author(policy: Policy, model: str, setup: Setup | None) -> Author | N
 
 
 def _check_step_models(loaded: LoadedWorkflow) -> None:
-    """Raise `UsageProblem` if a step names a script or a recorded run as its model."""
     for step, pair in loaded.workflow.action_pairs.items():
         if pair.model is not None:
             place = loaded.document.place(("action_pairs", step, "model"))

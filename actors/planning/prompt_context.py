@@ -83,7 +83,6 @@ def _answered_rejections(state: State) -> frozenset[str]:
 
 
 def _is_asked(message: str, text: str) -> bool:
-    """Return whether a finding's words are in a text of questions, possibly in another order."""
     passage, question = split_last_question(message)
     return passage in text and question in text
 
@@ -173,7 +172,6 @@ def escalations(state: State, branch: Branch, step: str) -> list[Node]:
 
 
 def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
-    """Return the failure, its reason and its path with previews. The text about cut replies is included once."""
     lines, of_cut = list[str](), set[str]()
     for name in cycle:
         cause = state.nodes[name]

@@ -57,9 +57,7 @@ class EditedPlan(NamedTuple):
     """An edit of a plan by a person."""
 
     node: str
-    """The attempt that made the plan."""
     edited_by: str
-    """Who edited it, in words."""
     changes: list[str]
 
 
@@ -102,9 +100,7 @@ class Result(RunResult):
     path: tuple[PathStep, ...]
     """The accepted artifacts in order: the winning path, or the best path so far if the run has not succeeded."""
     findings: tuple[Finding, ...]
-    """The findings of the last rejection, or the warnings on the plan."""
     tree: AttemptTree = field(default_factory=AttemptTree)
-    """The whole search tree: all attempts in their order, linked by `parents`."""
     proof: Proof = field(default_factory=Proof)
     """The facts that the plan's guard has measured for the proof."""
     needed: NeededAnswer | None = None

@@ -173,7 +173,6 @@ def _advice(result: Result, program: str) -> str:
 
 
 def _ended_without_going_back(result: Result) -> bool:
-    """Return whether the run ended because its search may not go back above the rejected step."""
     return result.outcome == "all_pruned" and result.why.endswith(ONLY_FORWARD)
 
 

@@ -47,7 +47,6 @@ class Node:
     revision: int
     branch: int = 0
     parents: tuple[str, ...] = ()
-    """The ids of the accepted artifacts that the attempt builds on, one for each required step."""
     previous: str | None = None
     status: NodeStatus = "pending"
     """`pending` before the verdict; `superseded` if a replan or the end of the branch has made it void."""
@@ -58,20 +57,15 @@ class Node:
     verdict: Verdict | None = None
     """The verdict of the guard, or of a person after a review; None before the verdict."""
     rejection_text: str = ""
-    """The text of the rejection in prompts; empty if the attempt was not rejected."""
     rejected_for: frozenset[str] = frozenset()
     """The error codes in the rejections of this and earlier attempts at the step; empty if it was not rejected."""
     classification: FailureClassified | None = None
-    """The classifier's reply about the rejection; None if no classifier was asked."""
     decision: Decision | None = None
-    """The policy's decision about the rejection; None before the decision, and without a rejection."""
     cleared: tuple[str, ...] = ()
-    """The steps that lost their artifacts because of the rejection; empty if the search did not go back."""
     cycle: tuple[str, ...] = ()
     """The rejections of the visit that this one ended, itself included, oldest first. Set when the search goes back."""
     replaced: tuple[str, ...] = ()
     notes: tuple[Finding, ...] = ()
-    """Warnings about values that the program has set in the plan."""
     used: Amount = ZERO
     """The calls, tokens and micro-dollars used by the tries and by the classification of the rejection."""
 
@@ -96,7 +90,6 @@ class PendingReplan(NamedTuple):
     """Whether an answer or a changed requirement caused the replan. If so, all counts start again."""
     node: str | None = None
     afresh: bool = False
-    """Whether the redone steps begin afresh."""
 
 
 class LeftOut(NamedTuple):
@@ -105,7 +98,6 @@ class LeftOut(NamedTuple):
     attempts: int = 0
     """How many of the step's attempts, oldest first."""
     replans: int = 0
-    """How many of the branch's replans, oldest first."""
 
 
 class PlannedQuestion(NamedTuple):
@@ -115,7 +107,6 @@ class PlannedQuestion(NamedTuple):
     step: str
     asked: AskedForm
     rule: str
-    """The row of the policy, or the built-in rule, that asks the question."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +118,6 @@ class Branch:
 
     number: int = 0
     progress: BranchProgress = field(default_factory=lambda: BranchProgress({}))
-    """The slots of all steps. A slot has the phase, the counts and the accepted artifact of a step."""
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The ids of the attempts that the branch knows, by step, oldest first. They include attempts inherited from the
     parent branch.
@@ -139,17 +129,13 @@ class Branch:
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)
     """The rejections that prompts leave out, by step. A step that has not begun afresh has no entry."""
     to_revise: PendingReplan | None = None
-    """The decided replan before it is recorded as `Revised`; None if there is no such replan."""
     to_ask: tuple[PlannedQuestion, ...] = ()
-    """The questions that are decided, but not yet recorded as asked."""
     parent: int | None = None
     calls: int = 0
     inherited: int = 0
     """How many calls the ancestors of the branch had made when it was opened."""
     pruned: str = ""
-    """Why the branch was pruned; empty if it was not pruned."""
     view: "BranchView | None" = None
-    """The strategy's view of the branch; None if the strategy compares no branches."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +148,6 @@ class State:
     specification: str
     branches: tuple[Branch, ...]
     branch: int = 0
-    """The number of the branch that the latest event was about."""
     round: int = 1
     """The number of the round, from 1. An answer or a changed requirement begins a new round."""
     revision: int = 0
@@ -172,16 +157,13 @@ class State:
     made: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     """The ids of the attempts that have content, by step and content, computed from the nodes."""
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
-    """The open requests for verdicts, by request id."""
     reviews: Mapping[str, Verdict | None] = field(default_factory=dict)
     """The other guards' verdict on each artifact that a person reviews, by node id; None if there are no other guards.
     """
     silenced: frozenset[str] = frozenset()
     """The steps that may ask no more questions in this round, because a question of theirs was not answered."""
     classifications: int = 0
-    """How many rejections the classifier was asked about, at most `classifications_max`."""
     unjudged: tuple[str, ...] = ()
-    """The ids of the nodes whose guard has not been asked yet."""
     to_replan: bool = False
     """Whether a requirement has changed, and the search has not gone back because of it yet."""
     forgiven: frozenset[str] = frozenset()
@@ -198,7 +180,6 @@ class State:
     attachments: tuple[Attachment, ...] = ()
     plugins: tuple[PlugInFile, ...] = ()
     given: Given | None = None
-    """The facts that the run was given; None if it must find them itself."""
 
     @property
     def latest(self) -> Branch:

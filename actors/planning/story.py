@@ -29,7 +29,6 @@ class TreeAttempt:
     number: int
     branch: int
     parents: tuple[str, ...]
-    """The ids of the attempts that this attempt builds on; empty for a root of the tree."""
     previous: str | None
     status: str
     """`pending` before the verdict, then `accepted` or `rejected`; `superseded` if a backtrack has made it void."""
@@ -40,7 +39,6 @@ class TreeAttempt:
     level: str | None
     """How far back the search went after the rejection, such as `partial_replan`; None without a decision."""
     targets: tuple[str, ...]
-    """The steps that were redone after its rejection."""
     rule: str
     afresh: bool = False
     """Whether the steps are done again without earlier rejections in their prompts."""
@@ -131,9 +129,7 @@ class AttemptView(NamedTuple):
 
     node: Node
     parent: str | None
-    """The id of the attempt under which this attempt is shown; None at the top."""
     why: str = ""
-    """The explanation of the rule that decided about the rejection; empty if no rule did."""
     wasted: Amount = ZERO
     """The cost of the attempts that the rejection made void, including the attempt itself."""
     cost_known: bool = False
@@ -144,7 +140,6 @@ class AttemptView(NamedTuple):
     """The charge for tries with an unknown cost. It is neither in `Node.used` nor in `late`."""
     reviewed: bool = False
     over: bool = False
-    """Whether the run has finished. Then no verdict will come."""
     rests: bool = False
     """Whether no process drives the run now, because it is parked, interrupted or finished."""
     child: str | None = None
@@ -313,10 +308,8 @@ class BranchStory(NamedTuple):
     opened: str
     calls: int
     cause: str = ""
-    """Why the branch was pruned, as a code (`PruneCause`); empty if it was not pruned."""
     pruned: str = ""
     won: bool = False
-    """Whether the run's plan comes from this branch."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the branch as plain data."""

@@ -140,7 +140,6 @@ def _score(node: Node) -> float:
 
 
 def _layer(graph: Graph, progress: BranchProgress) -> tuple[int, bool]:
-    """Return how many layers from the top are completely accepted, and whether the next layer has begun."""
     for number, layer in enumerate(graph.layers):
         for step in layer:
             if progress[step].phase is not Phase.ACCEPTED:

@@ -127,7 +127,6 @@ def _verdict(event: VerdictReached, state: State) -> str:
 
 
 def _is_open_review(event: VerdictReached, state: State) -> bool:
-    """Tell whether a verdict leaves the artifact to a person's review."""
     return review.is_open(state.config.workflow.effective_guard(step_of(event.node)), event.verdict)
 
 

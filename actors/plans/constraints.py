@@ -91,7 +91,6 @@ def requirements_json(requirements: Iterable[Requirement]) -> tuple[dict[str, An
 
 
 def _missing_invariants(wanted: Iterable[Mapping[str, Any]], present: Iterable[Any]) -> list[Mapping[str, Any]]:
-    """Return the `wanted` invariants that are not among `present`, without repetition."""
     known = {_meaning(item) for item in present if isinstance(item, Mapping)}
     missing = {_meaning(item): item for item in wanted}
     return [item for meaning, item in missing.items() if meaning not in known]

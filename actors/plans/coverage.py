@@ -140,7 +140,6 @@ def _is_tracked(token: str, kind: str, plan: Plan, changes: TokenChanges) -> boo
 
 
 def _uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
-    """Return the ids of the steps with a forbidden generator or guard. White space and case are ignored."""
     if item.kind != RequirementKind.MUST_AVOID or not item.tools:
         return []
     names = {fold_name(name) for name in item.tools}

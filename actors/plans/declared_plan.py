@@ -185,7 +185,6 @@ class _Costs:
                 self._needed[token].append(number)
 
     def to_goal(self, state: Tokens) -> float:
-        """Return the estimate; infinite if the goal is unreachable."""
         costs: dict[str, int] = {}
         unmet, sums = [len(needs) for needs, _ in self._makers], [0] * len(self._makers)
         queue = [(0, token) for token in state]
@@ -302,7 +301,6 @@ def _reachable_tokens(steps: Sequence[Step], start: Tokens) -> Tokens:
 
 
 def _roots(steps: Sequence[Step], reached: Tokens, lost: Sequence[str]) -> list[str]:
-    """Return the missing tokens that make the `lost` tokens unreachable, sorted."""
     lacking, new = set(lost), list(lost)
     while new:
         token = new.pop()
@@ -380,7 +378,6 @@ def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[
 
 
 def _must_precede(before: Step, after: Step) -> bool:
-    """Return whether `before` must stay before `after`."""
     makes = before.effects & after.preconditions
     harms = before.delete_effects & (after.preconditions | after.effects)
     harmed = after.delete_effects & (before.preconditions | before.effects)

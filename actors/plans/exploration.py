@@ -202,7 +202,6 @@ class _Explorer:
             self._ending.append(number)
 
     def _connect(self, number: int, index: int, outcome: str, after: Configuration) -> None:
-        """Record that an outcome of a step leads from a configuration to another one."""
         before = self._reduced[number]
         reduced = self._reducer.successor(before, after)
         target = self._numbers.get(reduced)
@@ -238,7 +237,6 @@ class _Explorer:
             self._record_violation(new, trace, after.tokens)
 
     def _record_violation(self, positions: list[int], trace: tuple[str, ...], tokens: int) -> None:
-        """Record that the invariants at these positions do not hold with these tokens after a trace."""
         for position in positions:
             _, must, must_not = self._program.invariants[position]
             missing, wrong = self._program.names(must & ~tokens), self._program.names(must_not & tokens)
@@ -298,7 +296,6 @@ class _Explorer:
 
 
 def _configurations_reaching(predecessors: list[list[int]], targets: list[int]) -> set[int]:
-    """Return all configurations from which a target is reachable, including the targets."""
     found, queue = set(targets), list(targets)
     while queue:
         for number in predecessors[queue.pop()]:
@@ -309,7 +306,6 @@ def _configurations_reaching(predecessors: list[list[int]], targets: list[int]) 
 
 
 def _find_loop(successors: list[list[Edge]]) -> tuple[int, list[Edge]] | None:
-    """Return a configuration and the edges of a path from it to itself; None if the graph has no cycle."""
     finished = [False] * len(successors)
     path: list[Edge] = []
     depth = {0: 0}

@@ -64,7 +64,6 @@ def _step(step: Any, where: str, notes: list[Finding]) -> Any:
 
 
 def _drop_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
-    """Yield the steps without copies of earlier steps, and add a finding to `notes` for each copy."""
     first: dict[str, Any] = {}
     for index, step in enumerate(steps):
         name = step.get("step_id") if isinstance(step, Mapping) else None
@@ -241,7 +240,6 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
 
 
 def _result(step: Step, given: Given) -> ReadableResult:
-    """Return which outcomes and values the result of a step's generator reports."""
     for name in bound_names(step.step_id):
         if name in given.step_generators:
             return given.step_results.get(name, _NOTHING)

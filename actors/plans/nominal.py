@@ -117,7 +117,6 @@ class NominalRun:
         return self._explain_deletion(token, deleters, named=named)
 
     def _check_at_end(self, token: str) -> Unmet | None:
-        """Return the token with the reason why it is not necessarily true at the end of the plan; None if true."""
         if token in self._deleters:
             adders, deleters = self._mask(token)
             if token in self._initial or adders:
@@ -152,7 +151,6 @@ class NominalRun:
         return all_indices if len(self.indices) == len(all_indices) else frozenset(self.indices)
 
     def _mask(self, token: str) -> tuple[int, int]:
-        """Return the steps that add the token and the steps that delete it, as bit sets."""
         masks = self._masks.get(token)
         if masks is None:
             adders, deleters = self._adders.get(token, ()), self._deleters.get(token, ())

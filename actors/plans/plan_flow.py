@@ -78,7 +78,6 @@ def _leading_outcomes(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
 
 
 def _mark_cycles(edges: Iterator[FlowEdge]) -> Iterator[FlowEdge]:
-    """Yield the edges. An edge that would close a cycle is marked as leading back."""
     after: dict[str, set[str]] = {}
     for edge in edges:
         if edge.recovery:

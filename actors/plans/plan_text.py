@@ -206,7 +206,6 @@ def _names(tokens: Iterable[str]) -> str:
 
 
 def _order_steps(value: Any) -> tuple[Plan, tuple[Step, ...]] | None:
-    """Return a plan with its steps in order; None if the value is not a plan, or its steps have no order."""
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
     return None if plan is None or order is None else (plan, tuple(order.steps))

@@ -182,7 +182,6 @@ def may_overlap(program: Program, first: int, second: int) -> bool:
 
 
 def _interferes(program: Program, index: int, other: int) -> bool:
-    """Return whether a step may delete a token that the other step needs or may add."""
     deletes = program.deletes[index] | program.failure_deletes[index]
     return bool(deletes & (program.needs[other] | program.adds[other] | program.failure_adds[other]))
 

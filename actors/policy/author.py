@@ -36,7 +36,6 @@ class AttemptCounts(Config):
     """What was counted in runs of one model."""
 
     runs: Count
-    """The runs that were counted."""
     accepted: Count
     """The runs whose first attempts were all accepted."""
     told: Count
@@ -84,7 +83,6 @@ class ModelCounts(AttemptCounts):
     """What was counted in a run of this model."""
 
     model: str
-    """The model in the form of `--model`."""
 
 
 def odds(chance: float) -> float:

@@ -72,7 +72,6 @@ class Past(NamedTuple):
     mended: str = ""
     """The row that led to a retry; empty for other moves, and if the belief chose the retry."""
     fact: bool = True
-    """Whether the rejection says what to add or change."""
     repeats: bool = False
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
@@ -136,7 +135,6 @@ class Comparison:
     """The probability of each result of a comparison, computed once for a workflow."""
 
     easy: Block
-    """The chances of a right attempt at steps at which the problem is not hard."""
 
     def __init__(self, kind: AuthorKind, right: Sequence[Block], easy: Block) -> None:
         """`right` has the chances of a right attempt at each step, if the problem is hard at that step."""
@@ -236,7 +234,6 @@ class Belief:
     masses: Masses
     """The hypotheses with a solution, by kind of model (only one before the first comparison) and then by cause."""
     unsolvables: tuple[float, ...]
-    """The probability that the problem has no solution, by kind of model."""
 
     @property
     def unsolvable(self) -> float:
@@ -326,7 +323,6 @@ class BeliefModel:
         return self.add_rejection(self.after(history, came), rejection)
 
     def _prior(self) -> Belief:
-        """Return the belief before the first rejection, when each step has been tried once."""
         causes = self.table.causes
         weights = [causes.get(self._roles[step], causes[OTHER]) for step in self.steps]
         total = sum(weights) + causes[UNSOLVABLE]
@@ -452,7 +448,6 @@ class BeliefModel:
         return ELSEWHERE * self._row_likelihood(OTHER, rejection)
 
     def _row_likelihood(self, place: str, rejection: CountedRejection) -> float:
-        """Return the probability of a rejection if the topmost mistake is at `place`."""
         codes, repeats, facts = self.table.codes, self.table.repeats, self.table.facts
         shown = codes.get(place, codes[OTHER]).get(rejection.row, UNLISTED)
         if facts is not None:
@@ -493,7 +488,6 @@ def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[B
 
 
 def _update_block(block: Block) -> Block:
-    """Return a block after one more rejection named the mistake."""
     shifted: list[float] = []
     for start in range(0, len(block), FEEDBACK_CASES):
         none, once, more = block[start : start + FEEDBACK_CASES]

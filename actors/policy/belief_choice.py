@@ -35,7 +35,6 @@ class Option(Value):
     move: Literal["retry", "redo", "ask"]
     """The kind of move: retry the failed step, redo other steps, or ask the user."""
     targets: tuple[str, ...] = ()
-    """The steps to which `redo` goes back; empty for other moves."""
     chance: float
     """The probability that the next attempt at the leaf is accepted, to three decimals."""
     calls: float
@@ -71,7 +70,6 @@ class Bounds:
     the search may go back to any step.
     """
     may_ask: bool
-    """Whether the run may still ask a question."""
     may_retry: bool = True
     """Whether the failed step may be retried in its visit, if attempts are left (`BeliefTable.rounds`)."""
     graph: Graph | None = None

@@ -165,11 +165,8 @@ class Decision(Value):
     """The decision after a failure: how far back the search goes, to which steps, and which rule decided."""
 
     step: str
-    """The id of the step whose artifact was rejected."""
     node: str
-    """The id of the rejected node."""
     level: BacktrackLevel
-    """How far back the search goes."""
     targets: tuple[str, ...] = ()
     rule: str
     """The id of the row that matched; else the name of another rule, such as `belief`, `linear`, `blind` or `e_max`."""
@@ -178,13 +175,10 @@ class Decision(Value):
     wanted: tuple[str, ...] | None = None
     """The targets that the policy proposed, if the budgets forbade them; None if `targets` are these targets."""
     delay_seconds: float = 0.0
-    """The back-off before a retry in seconds; 0 for any other decision."""
     afresh: bool = False
     """Whether the steps are done again without earlier rejections in their prompts."""
     classified: Cause | None = None
-    """The classifier's answer, if it selected the row; else None."""
     weighing: Weighing | None = None
-    """The numbers behind a belief policy's decision; None for any other decision."""
 
     @property
     def not_worth_it(self) -> bool:
@@ -400,12 +394,10 @@ def _misunderstanding_finding(failure: Failure, situation: Situation) -> Finding
 
 
 def _may_ask(failure: Failure, situation: Situation) -> bool:
-    """Return whether a question is left and a person can answer a finding."""
     return situation.questions_left > 0 and any(finding.askable for finding in failure.verdict.errors)
 
 
 def _is_used_up(failure: Failure, situation: Situation) -> bool:
-    """Return whether the step has used up the escalations that it may cause in a round (S104)."""
     e_max = situation.escalation.e_max
     caused = sum(1 for past in situation.history if past.step == failure.step and past.up > 0)
     return e_max is not None and caused >= e_max
@@ -445,7 +437,6 @@ def _question(failure: Failure, proposal: _Proposal) -> Decision:
 def _record(
     failure: Failure, proposal: _Proposal, level: BacktrackLevel, targets: tuple[str, ...], **fields: Any
 ) -> Decision:
-    """Return the decision with the rule, finding, cause and numbers of a proposal."""
     return Decision(
         step=failure.step,
         node=failure.node,
@@ -548,7 +539,6 @@ def is_worth_classifying(failure: Failure, situation: Situation, decided: Decisi
 
 
 def _costly(decided: Decision, graph: Graph) -> bool:
-    """Return whether a decision goes back more than one level, or to a root."""
     if decided.level is BacktrackLevel.FULL_REPLAN:
         return True
     levels = max((graph.distance(target, decided.step) for target in decided.targets), default=0)

@@ -29,7 +29,6 @@ def _require_text(text: str) -> str:
 
 
 def _slot(*names: str) -> AfterValidator:
-    """Return a validator that a text contains each slot exactly once."""
 
     def check(text: str) -> str:
         for name in names:
@@ -218,7 +217,6 @@ def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]
 
 
 def _without_plain_texts(document: ParsedFile) -> tuple[ParsedFile, tuple[str, ...]]:
-    """Return a JSON document without the entries that are a single text, and notices."""
     texts = [name for name, entry in document.value.items() if isinstance(entry, str) and name != "$schema"]
     if not texts or not document.source.endswith(".json"):
         return document, ()

@@ -180,7 +180,6 @@ class _SectionWriter:
             yield f"{_fill(texts.dependency, 'step', step)}\n\n{result}"
 
     def attachments(self, attachments: Sequence[Attachment]) -> Iterator[str]:
-        """Yield the attached files. The program did not choose their names, so the names are inside the delimiters."""
         if attachments:
             yield self.texts.attachments or self.texts.specification
         for number, attachment in enumerate(attachments, 1):
@@ -234,7 +233,6 @@ class _SectionWriter:
 
 @lru_cache(maxsize=256)  # The same problem, results and rejections are part of many prompts.
 def _delimit_text(text: str, bytes_max: int, data_open: str, data_close: str, cut_note: str) -> tuple[str, bool]:
-    """Return a text between its delimiters, and whether it was cut."""
     raw = text.encode(errors="replace")
     text, cut = raw.decode(), len(raw) > bytes_max
     if cut:

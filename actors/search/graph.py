@@ -96,7 +96,6 @@ class StepBudget:
     calls: int = 1
     """The largest number of calls in one attempt; more than 1 only for a child run."""
     happy: int = 1
-    """The fewest calls of a successful attempt."""
 
 
 @dataclass(frozen=True)

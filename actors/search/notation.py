@@ -46,7 +46,6 @@ class SearchChoice:
     """A search with its numbers."""
 
     name: str
-    """The name of the search, a key of `NUMBERS`."""
     numbers: tuple[int | None, ...] = ()
     """The numbers, in the order of `NUMBERS`; None for a number that is computed from the workflow's steps."""
 

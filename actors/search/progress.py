@@ -45,7 +45,6 @@ class Slot:
     number: int = 0
     """The number of the last visit, from 1, counted over the whole run."""
     parents: tuple[str, ...] | None = None
-    """The ids of the artifacts that the last visit builds on; None before the first visit."""
     accepted: str | None = None
 
 

@@ -20,7 +20,6 @@ class Beam(SearchStrategy):
     width: int | None
     """How many branches are kept at a barrier; None keeps all."""
     branching: int
-    """By how many branches each kept branch is continued."""
     picks_best: bool = True
 
     def change(self, tree: SearchTree) -> Change | None:
@@ -61,7 +60,6 @@ class Beam(SearchStrategy):
 
 
 def _prune_sent_back(front: list[BranchView]) -> Prune | None:
-    """Prune the worst branch that would backtrack, unless it is the only branch."""
     back = [branch for branch in front if branch.back]
     if not back or len(front) == 1:
         return None
@@ -139,7 +137,6 @@ class IterativeDeepening(SearchStrategy):
     """
 
     caps: list[int]
-    """The largest number of calls in each iteration except the last."""
 
     def change(self, tree: SearchTree) -> Change | None:
         """Prune an iteration that is stuck or has used up its limit of calls; then open the next iteration."""

@@ -19,7 +19,6 @@ class BranchView:
     done: bool = False
     stuck: bool = False
     spent: bool = False
-    """Whether the branch has used up its share of the calls."""
     back: bool = False
     """Whether the search decided to backtrack after a rejection and has not done so yet."""
     waiting: bool = False
@@ -34,7 +33,6 @@ class BranchView:
     path_calls: int = 0
     """How many calls the branch has made itself, plus the calls of its ancestors before it was opened."""
     layer: int = 0
-    """How many layers of the workflow are completely accepted, from the top."""
     rest: int = 0
     """The fewest further calls that can reach the goal."""
     score: float = 0.0
@@ -55,7 +53,6 @@ class SearchTree:
     """The facts about the whole search that a strategy sees."""
 
     branches: tuple[BranchView, ...]
-    """All branches, in the order of their opening."""
     calls: int
     left: int
     """How many calls are neither made nor reserved."""
@@ -77,7 +74,6 @@ class Open:
     parent: int | None
     why: str
     anew: bool = False
-    """Whether all visits and attempts are reset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +96,11 @@ class SearchStrategy(ABC):
     """
 
     moves: Search = Search.DEPTH_FIRST
-    """How each branch is searched."""
     compares: bool = True
     """Whether it compares branches. If not, there is only one branch, without views and a tree."""
     picks_best: bool = False
     """Whether a plan with a score below 1 is held back until no other branch can reach a better plan."""
     branches_max: int
-    """The largest number of branches that a run opens."""
     calls_worst: int
     """The largest number of calls in one round. The limits of the run apply too."""
 

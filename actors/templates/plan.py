@@ -197,7 +197,6 @@ def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
 
 
 def _unbound_names(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the generator and the guard of a step that no tool implements, if the run states tools."""
     for name, names, steps in (
         (step.generator, given.get("generators"), given.get("step_generators")),
         (step.guard, given.get("guards"), given.get("step_guards")),
@@ -232,7 +231,6 @@ def _items(step: TemplateStep, request: TemplateRequest) -> list[Item]:
 
 
 def _critique_points(critique: Mapping[str, Any]) -> list[str]:
-    """Return the points of a critique that asks for a revision; empty if it asks for none."""
     if not critique or critique.get("overall_assessment") == "good":
         return []
     lists = (critique.get(key) for key in ("missing_steps", "ordering_issues", "specific_suggestions"))

@@ -133,7 +133,6 @@ def normal_answer(schema: Schema, text: object) -> str:
 
 
 def _json_value(schema: Schema, answer: str) -> Any:
-    """Return the JSON value of an answer; the answer itself if no value fits the form."""
     form = answer_form(schema)
     match form:
         case "text":

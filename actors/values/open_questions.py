@@ -66,7 +66,6 @@ def questions_of(questions: Any) -> Iterator[Finding]:
 
 
 def _answer_schema(value: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the answer schema for a question's `choices` or `type`; None if they are invalid."""
     choices, kind = value.get("choices"), value.get("type", "text")
     if choices is None or choices == []:
         return KINDS.get(kind) if isinstance(kind, str) else None

@@ -97,7 +97,6 @@ class AskedForm(Inquiry):
 
 
 def _fields_of(form: type[Inquiry], question: Inquiry) -> dict[str, Any]:
-    """Return the fields of a form by name, from a question that has these fields."""
     return {name: getattr(question, name) for name in form.model_fields}
 
 
