@@ -27,38 +27,36 @@ REPEATS_AFTER_AFRESH = 2
 """
 
 
-def end_worthless_search(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run because no move is worth its calls. If it is reopened, it decides about the failure then."""
+def why_worthless(state: State, decision: Decision) -> str:
+    """Return why no move is worth its calls. If the run is reopened, it decides about the failure then."""
     assert decision.weighing is not None
     best = decision.weighing.options[0]
-    move, calls = best.named, count_calls(best.calls)
-    least = state.run.ledger.limits.stop_below
-    chance = f"the best move left, {move}, has a chance of {best.chance:.1%} in {calls}, less than {least:g} a call"
-    return _end_early(state, node, decision, f"{NOT_WORTH_IT}: {chance}")
+    chance = f"the best move left, {best.named}, has a chance of {best.chance:.1%} in {count_calls(best.calls)}"
+    return f"{NOT_WORTH_IT}: {chance}, less than {state.run.ledger.limits.stop_below:g} a call"
 
 
-def is_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> bool:
-    """Return whether a run ends because nothing more can be expected of a step in this round.
+def why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> str:
+    """Return why nothing more can be expected of a step in this round; else empty.
 
     A step that asks a question is not stuck, because the answer begins a new round. With `--keep-trying`, no step is
     stuck.
     """
     if not state.run.ledger.limits.stop_below or decision.level in (BacktrackLevel.CLARIFY, BacktrackLevel.GIVE_UP):
-        return False
-    return bool(_why_stuck(state, branch, node, decision))
-
-
-def _why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> str:
-    """Return why nothing more can be expected of a step, as the rest of a sentence; else empty."""
+        return ""
     if _is_written_alike(state, branch, node):
-        return f"was written {REPEATS_MAX} times alike"
+        return f"{STUCK}: {node.step} was written {REPEATS_MAX} times alike"
     if _repeats_after_afresh(state, branch, node):
-        return "was written again word for word, also after a fresh attempt"
+        return f"{STUCK}: {node.step} was written again word for word, also after a fresh attempt"
     belief, attempts = state.config.policy.belief, branch.progress[node.step].attempt
     rounds = None if belief is None else belief.rounds
     if rounds is not None and attempts >= rounds and decision.level is BacktrackLevel.LOCAL_RETRY:
-        return f"was rejected in {attempts} attempts of a visit, and no other step is left"
+        return f"{STUCK}: {node.step} was rejected in {attempts} attempts of a visit, and no other step is left"
     return ""
+
+
+def why_used_up(state: State) -> str:
+    """Return why a deterministic model has nothing new to write."""
+    return f"{STUCK_FOR_GOOD}: the model {state.config.model} always writes the same for the same prompt"
 
 
 def _rejected_in_round(state: State, branch: Branch, node: Node) -> list[Node]:
@@ -95,19 +93,7 @@ def _repeats_after_afresh(state: State, branch: Branch, node: Node) -> bool:
     return begun_afresh and sum(is_repeat(state, branch, one) for one in rejected) >= REPEATS_AFTER_AFRESH
 
 
-def end_stuck_run(state: State, branch: Branch, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run because a step is stuck (`is_stuck`)."""
-    cause = f"{STUCK}: {node.step} {_why_stuck(state, branch, node, decision)}"
-    return _end_early(state, node, decision, cause)
-
-
-def end_used_up_run(state: State, node: Node, decision: Decision) -> ending.RunFinished | None:
-    """End the run because its deterministic model has nothing new to write."""
-    cause = f"the model {state.config.model} always writes the same for the same prompt"
-    return _end_early(state, node, decision, f"{STUCK_FOR_GOOD}: {cause}")
-
-
-def _end_early(state: State, node: Node, decision: Decision, cause: str) -> ending.RunFinished | None:
+def end_early(state: State, node: Node, decision: Decision, cause: str) -> ending.RunFinished | None:
     """End the run with unspent calls; None if a question is open, because the answer may change the decision."""
     if state.run.open_questions:
         return None

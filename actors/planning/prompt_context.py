@@ -8,7 +8,6 @@ among the clarifications.
 from collections.abc import Container, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any
 
 from actors.guards.recon import normalise_artifact
 from actors.planning.early_ends import is_cut
@@ -182,7 +181,7 @@ def _story(state: State, last: Node, cycle: Sequence[str]) -> str:
             of_cut.add(cause.rejection_text)
         lines += [f"{name} ({cause.verdict.guard}):", cause.rejection_text]
     for parent in last.parents:
-        artifact = _artifact(state, parent)
+        artifact = state.nodes[parent].artifact
         if artifact is not None:
             lines.append(f"{parent}: {_preview(artifact.content)}")
     return "\n".join(lines)
@@ -200,11 +199,6 @@ def accepted_artifact(state: State, node: str | None) -> Artifact | None:
     if attempt is None or attempt.artifact is None or attempt.verdict is None:
         return None if attempt is None else attempt.artifact
     return normalise_artifact(attempt.artifact, attempt.verdict.findings)
-
-
-def _artifact(state: State, node: str | None) -> Any:
-    attempt = state.nodes.get(node or "")
-    return None if attempt is None else attempt.artifact
 
 
 def failure_context(state: State, branch: Branch, node: str) -> Context:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, NotRequired
+from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -53,15 +53,7 @@ class PathStepJson(TypedDict):
     """The guard's score, from 0 to 1."""
 
 
-class EditedPlan(NamedTuple):
-    """An edit of a plan by a person."""
-
-    node: str
-    edited_by: str
-    changes: list[str]
-
-
-class EditedPlanJson(TypedDict):
+class EditedPlan(TypedDict):
     """An edit of a plan by a person."""
 
     node: str
@@ -83,7 +75,7 @@ class PlanningJson(TypedDict):
     """The accepted path, or the best path so far if the run has not succeeded."""
     findings: list[dict[str, Any]]
     """The findings of the last rejection, or the warnings on the plan."""
-    edits: NotRequired[list[EditedPlanJson]]
+    edits: NotRequired[list[EditedPlan]]
     """The edits of plans by people, the oldest first; missing if there are no edits."""
     draft: NotRequired[DraftJson]
     """The best plan that the run wrote, not proved; missing before the end of the run, and if it has a plan."""
@@ -171,7 +163,7 @@ class Result(RunResult):
                 {"step": step.step, "node": step.node, "value": step.value, "score": step.score} for step in self.path
             ],
             "findings": [finding.model_dump(mode="json", exclude_defaults=True) for finding in self.findings],
-            **({"edits": [edit._asdict() for edit in self.edits]} if self.edits else {}),
+            **({"edits": list(self.edits)} if self.edits else {}),
             **({} if self.draft is None else {"draft": self.draft.to_json()}),
             **({} if self.needed is None else {"needs_answer": self.needed.model_dump(mode="json")}),
         }
@@ -211,7 +203,8 @@ def _edits(state: State) -> Iterator[EditedPlan]:
     from actors.plans.plan_text import plan_diff  # noqa: PLC0415 -- few plans are edited
 
     for edit in state.edits:
-        yield EditedPlan(edit.node, edit.who, plan_diff(json.loads(edit.before), json.loads(edit.after)))
+        changes = plan_diff(json.loads(edit.before), json.loads(edit.after))
+        yield EditedPlan(node=edit.node, edited_by=edit.who, changes=changes)
 
 
 def _draft(state: State, user: UserTexts | None) -> Draft | None:

@@ -137,8 +137,8 @@ def accepted_lines(result: Result, *, full: bool) -> list[Line]:
 
 def _edits(result: Result) -> Iterator[Line]:
     for edit in result.edits:
-        yield line(f"Edited by {edit.edited_by}:", "yellow")
-        yield from diff_lines(edit.changes)
+        yield line(f"Edited by {edit['edited_by']}:", "yellow")
+        yield from diff_lines(edit["changes"])
 
 
 def _guard_hint(result: Result, program: str) -> list[Line]:

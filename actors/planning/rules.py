@@ -111,13 +111,13 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
         state, branch, node, decide(failure, situation, None if classification is None else classification.cause)
     )
     if decision.not_worth_it:
-        return early_ends.end_worthless_search(state, node, decision)
-    if early_ends.is_stuck(state, branch, node, decision):
-        return early_ends.end_stuck_run(state, branch, node, decision)
+        return early_ends.end_early(state, node, decision, early_ends.why_worthless(state, decision))
+    if why := early_ends.why_stuck(state, branch, node, decision):
+        return early_ends.end_early(state, node, decision, why)
     if decision.level is BacktrackLevel.GIVE_UP and situation.graph is not config.graph:
         with_all_moves = decide(failure, replace(situation, graph=config.graph))
         if with_all_moves.level is not BacktrackLevel.GIVE_UP:
-            return early_ends.end_used_up_run(state, node, decision)
+            return early_ends.end_early(state, node, decision, early_ends.why_used_up(state))
     classifications_left = config.workflow.classifications_max - state.classifications
     if classification is None and classifications_left > 0 and is_worth_classifying(failure, situation, decision):
         if run.saving:

@@ -34,7 +34,6 @@ from actors.search.progress import (
     forward_only,
     retry_or_go_up,
     stay,
-    stuck_move,
 )
 from actors.values.findings import Code, Finding, Verdict
 from runtime.core.events import Value
@@ -248,7 +247,7 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
     doubt = _misunderstanding_finding(failure, situation)
     if doubt is not None:
         proposal = _Proposal(BacktrackLevel.GIVE_UP, (), NOT_UNDERSTOOD, doubt)
-        return _decision(failure, graph, proposal, stuck_move(graph, failure.step))
+        return _decision(failure, graph, proposal, Stuck())
     match situation.search:
         case Search.LINEAR:
             return _decision(failure, graph, _baseline("linear", failure), forward_only(graph, progress, failure.step))
@@ -285,7 +284,7 @@ def _decide_by_table(failure: Failure, situation: Situation, cause: Cause | None
     proposal = _propose_for_cause(failure, situation, cause) or _propose(failure, situation)
     may_ask = _may_ask(failure, situation)
     if proposal.level is BacktrackLevel.GIVE_UP:
-        return _decision(failure, graph, proposal, stuck_move(graph, step))
+        return _decision(failure, graph, proposal, Stuck())
     if proposal.level is BacktrackLevel.CLARIFY:
         if may_ask:
             return _question(failure, proposal)
@@ -352,13 +351,11 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
         BacktrackLevel.LOCAL_RETRY, targets, rule, finding, afresh=begins_afresh, classified=cause, weighing=weighing
     )
     if weighed and weighed[0].value < situation.stop_below:
-        return _decision(failure, graph, proposal._replace(rule=NOT_WORTH_IT), stuck_move(graph, failure.step))
+        return _decision(failure, graph, proposal._replace(rule=NOT_WORTH_IT), Stuck())
     asks = weighed[0].move is None if weighed else not bounds.may_escalate and situation.questions_left > 0
     if asks:
         return _question(failure, proposal)
-    return _decision(
-        failure, graph, proposal, (weighed[0].move if weighed else None) or stuck_move(graph, failure.step)
-    )
+    return _decision(failure, graph, proposal, (weighed[0].move if weighed else None) or Stuck())
 
 
 def remember_failure(

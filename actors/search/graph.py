@@ -64,11 +64,6 @@ class Dag:
         return tuple(step for step in self._requires if not self.dependents[step])
 
     @cached_property
-    def roots(self) -> tuple[str, ...]:
-        """The steps that require nothing."""
-        return tuple(step for step, above in self._requires.items() if not above)
-
-    @cached_property
     def _distances(self) -> Mapping[str, Mapping[str, int]]:
         distances: dict[str, dict[str, int]] = {}
         for step in self.order:

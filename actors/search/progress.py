@@ -213,9 +213,6 @@ class Redo:
 class Stuck:
     """Nothing is left to try, or the policy gives up. The step stays rejected in this round."""
 
-    root: bool
-    """Whether the failed step is a root, which requires nothing."""
-
 
 Move = Retry | Redo | Stuck
 
@@ -240,24 +237,19 @@ def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence
         return Retry()
     if can_redo(graph, progress, failed):
         return Redo((failed,))
-    return stuck_move(graph, failed)
+    return Stuck()
 
 
 def stay(graph: Graph, progress: BranchProgress, failed: str) -> Move:
     """Return the move of a step that may not escalate again: a retry, else a new visit of itself, else `Stuck`."""
     if can_retry(graph, progress, failed):
         return Retry()
-    return Redo((failed,)) if can_redo(graph, progress, failed) else stuck_move(graph, failed)
+    return Redo((failed,)) if can_redo(graph, progress, failed) else Stuck()
 
 
 def forward_only(graph: Graph, progress: BranchProgress, failed: str) -> Move:
     """Return the move of a linear search: a retry, else `Stuck`."""
-    return Retry() if can_retry(graph, progress, failed) else stuck_move(graph, failed)
-
-
-def stuck_move(graph: Graph, failed: str) -> Stuck:
-    """Return the move of a step with nothing left to try."""
-    return Stuck(root=not graph.requires[failed])
+    return Retry() if can_retry(graph, progress, failed) else Stuck()
 
 
 def retry_or_go_up(graph: Graph, progress: BranchProgress, failed: str) -> Move:

@@ -62,13 +62,13 @@ def test_the_edited_plan_of_a_run_that_has_ended_is_its_plan():
     assert (event.kind, found.outcome, found.plan_json["plan_id"]) == ("plan_corrected", "success", "edited")
     assert found.why == "the plan was edited by ann on the command line, and every guard passed"
     [shown] = found.edits
-    assert (shown.node, shown.edited_by) == ("plan/v1.a1", "ann on the command line")
-    assert {"-plan_id: plan/v1.a1", "+plan_id: edited"} <= set(shown.changes)
+    assert (shown["node"], shown["edited_by"]) == ("plan/v1.a1", "ann on the command line")
+    assert {"-plan_id: plan/v1.a1", "+plan_id: edited"} <= set(shown["changes"])
     assert fold(world.machine, world.events) == world.state
     edit(world, {**EDITED, "plan_id": "again"})
     found = result(world)
     assert (found.plan_json["plan_id"], len(found.edits)) == ("again", 2)
-    assert "-plan_id: edited" in found.edits[1].changes
+    assert "-plan_id: edited" in found.edits[1]["changes"]
 
 
 def test_an_edited_draft_ends_a_run_without_a_plan_with_success():
@@ -97,7 +97,7 @@ def test_a_plan_that_the_model_wrote_in_a_fenced_block_is_compared_with_its_edit
         with pytest.raises(EditedMeanwhile) as caught:
             opened.check_revision(1)
         assert "+plan_id: edited" in caught.value.changes
-        assert result(world).edits[0].changes == caught.value.changes
+        assert result(world).edits[0]["changes"] == caught.value.changes
 
 
 def test_a_plug_in_that_fails_over_an_edit_is_named():
@@ -157,7 +157,7 @@ def test_the_edit_of_a_plan_under_review_approves_it_and_the_run_goes_on():
     assert (world.state.end.outcome, world.calls["plan"], world.calls["after"]) == ("success", 1, 1)
     found = result(world)
     assert found.plan_json["plan_id"] == "edited"
-    assert found.edits[0].edited_by == "ann on the command line"
+    assert found.edits[0]["edited_by"] == "ann on the command line"
     assert fold(world.machine, world.events) == world.state
 
 
