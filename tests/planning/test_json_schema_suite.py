@@ -60,5 +60,5 @@ def test_the_page_states_how_many_tests_are_judged():
     page = " ".join((ROOT / "docs" / "reference" / "measurements.md").read_text(encoding="utf-8").split())
     count = sum(len(list(judged(group))) for group in USABLE)
     assert f"Replan takes {len(USABLE)} of its {len(GROUPS)} schemas and refuses the others." in page
-    told = f"The suite has {count:,} values for these {len(USABLE)}; {len(OTHER)} verdict differs from the suite's."
-    assert told in page
+    assert len(OTHER) == 1
+    assert f"The suite has {count:,} values for these {len(USABLE)} schemas. One verdict of Replan is different." in page
