@@ -161,7 +161,7 @@ def limits() -> str:
 def faults() -> str:
     """Return every fault of a model's transport and what follows from it."""
     return "\n".join(
-        f"- `{fault}`: {meaning('faults', fault)} Then {follows(fault)}.{'' if fault.refunded else ' Charged.'}"
+        f"- `{fault}`: {meaning('faults', fault)} Reaction: {follows(fault)}{'' if fault.refunded else ' (charged)'}."
         for fault in FaultKind
     )
 

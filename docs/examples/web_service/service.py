@@ -1,6 +1,6 @@
 """A web service that plans problems. Runs go on at once, and people answer their questions over HTTP, days later too.
 
-pip install replan fastapi uvicorn
+pip install . fastapi uvicorn
 uvicorn service:app
 """
 
