@@ -21,6 +21,7 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from runtime.models.http_client import certificates_for
 from runtime.process.group import StreamLines
 
 BYTES_MAX = 16 * 1024 * 1024
@@ -148,7 +149,7 @@ class Web:
 
     def __init__(self, url: str, token: str) -> None:
         self._url, self._token = url, token
-        self._wire = _Counted()
+        self._wire = _Counted(url)
 
     @property
     def status(self) -> int:
@@ -201,8 +202,8 @@ async def _check_reply(response: httpx2.Response) -> None:
 class _Counted(httpx2.AsyncHTTPTransport):
     """Counts the bytes that a server sends, and ends a response that exceeds the limits."""
 
-    def __init__(self) -> None:
-        super().__init__(trust_env=False)
+    def __init__(self, url: str) -> None:
+        super().__init__(trust_env=False, verify=certificates_for(url))
         self.count, self.status, self.answered, self.too_much = 0, 0, False, False
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

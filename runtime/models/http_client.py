@@ -28,17 +28,14 @@ def open_client(
     silently.
     """
     _check_proxies()
-    address = urlsplit(base_url)
-    host = address.hostname or ""
-    # Reading all certificates of this machine takes some 20 ms. A context without any trusts no server.
-    no_certificates = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    host = urlsplit(base_url).hostname or ""
     try:
         http = httpx2.AsyncClient(
             event_hooks={"response": [_CappedAnswers(reply_bytes_max)]},
             follow_redirects=False,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0 if is_local(host) else 20),
             trust_env=not is_loopback(host),
-            verify=no_certificates if address.scheme == "http" else True,
+            verify=certificates_for(base_url),
         )
         return make(http)
     except (ValueError, ImportError, OSError, httpx2.InvalidURL, refused) as error:
@@ -47,6 +44,14 @@ def open_client(
         text = " ".join(str(error).split()) if about_here else "an address in the environment is not valid"
         hint = "check the proxy and certificate variables, such as HTTPS_PROXY and SSL_CERT_FILE"
         raise UsageProblem(f"the HTTP client cannot be set up: {text}", place="environment", hint=hint) from None
+
+
+def certificates_for(url: str) -> ssl.SSLContext | bool:
+    """Return what a client of an address takes as `verify`: the certificates of this machine, or none without TLS.
+
+    To read them takes 36 ms. A context without certificates trusts no server.
+    """
+    return urlsplit(url).scheme != "http" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _check_proxies() -> None:
