@@ -171,7 +171,7 @@ def test_an_edit_of_another_key_than_an_option_is_reported(replan, folder, waiti
     text = WORKFLOW.replace("max_total_calls: 9", "max_total_calls: 7").replace("rmax: 2", "rmax: 1")
     (folder / "mine.yaml").write_text(text)
     (line,) = resumed(replan, run)
-    assert line.endswith(" differs now: rmax")
+    assert line.endswith(" has changed since: rmax")
 
 
 @pytest.mark.parametrize("name", shipped_workflows(data_root()))
@@ -201,4 +201,4 @@ def test_a_finished_run_is_not_compared(replan, folder, waiting):
     run = waiting()
     resumed(replan, run)
     (folder / "mine.yaml").unlink()
-    assert "as it began" not in replan("resume", run).stderr
+    assert "that it started with" not in replan("resume", run).stderr
