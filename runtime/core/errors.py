@@ -1,5 +1,27 @@
 """Every error the runtime raises, in one tree, and the hint that names the command for a missing extra.
 
+ReplanError                     one line: a cause, a place, a next step
+├── UsageProblem                bad input or configuration (exit 2)
+├── JournalError
+│   ├── RunNotFound             no such run (exit 8)
+│   ├── RunExists               the run id is taken
+│   ├── KindUnknown             nothing installed here knows the run's kind, or its format (exit 2)
+│   ├── Held                    another process drives the run (exit 8)
+│   ├── RunMoved                the run was moved to another journal (exit 8)
+│   ├── Fenced                  another driver took the run over; this one must stop without writing
+│   ├── SequenceConflict        an append did not follow the last record
+│   ├── JournalDamaged          a record does not verify (exit 9)
+│   ├── JournalNewer            written by a newer release (exit 9)
+│   ├── JournalUnreadable       the journal exists, but cannot be opened, read or written (exit 9)
+│   ├── JournalMoved            the open journal is not the file at its path any more (exit 9)
+│   ├── JournalBusy             other processes keep the journal busy; nothing of the append was written
+│   ├── JournalUnreachable      the database cannot be reached; nothing of the append was written (exit 9)
+│   ├── JournalUncertain        the connection broke in a commit, and it is not known whether it was made (exit 9)
+│   ├── StorageFull             the disk is full; nothing of the append was written
+│   └── HomeBudgetSpent         the daily budget does not allow it; nothing was written
+├── Halted                      only a person can bring the run on: a plug-in or a child run of it has stopped
+└── Bug
+    └── MachineRunsAway         a machine decides without end
 A rejection by a guard is a value, never an error.
 """
 

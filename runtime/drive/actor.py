@@ -1,7 +1,11 @@
 """Actors: an address, a handler, a mailbox, and the treatment of exceptions.
 
-An exception in a handler is a bug. Repeatable work is tried again, at OTP's restart intensity. Other work, and work
-that keeps failing, is answered with `Crashed`. An error with a `halt` (`runtime.core.messages`) parks the run.
+An actor keeps no state between pieces of work. An exception in a handler is a bug. Repeatable work is tried again a
+limited number of times (the restart intensity of OTP). Other work, and work that keeps failing, is answered with
+`Crashed`, and the log has the traceback. An error whose attribute `halt` is set (`runtime.core.messages`) parks the
+run.
+
+The mailbox of an actor holds the waiting envelopes. Its tasks process them.
 """
 
 import os

@@ -1,8 +1,11 @@
 """The supervisor: the only writer of a run's records, and the only owner of the nursery for its work.
 
-Its loop: receive a message, `accept`, `advance` until nothing follows, append durably (`RunLog`), log, compare
-outstanding and running work. The channel has size zero, and envelopes are sent without waiting, because an actor with a
-full mailbox may itself wait for the supervisor.
+It has one loop: receive a message, `accept`, `advance` until nothing follows, append durably (`RunLog`), log, compare.
+The comparison starts outstanding work that is not running, and cancels running work that is not outstanding. A new run,
+a resumed run and a pruned branch are treated alike.
+
+Back-pressure: the supervisor's channel has size zero. Envelopes are sent without waiting, because an actor with a full
+mailbox may itself wait for the supervisor.
 """
 
 from collections.abc import Sequence

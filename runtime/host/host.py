@@ -1,10 +1,11 @@
 """The host: drives runs of one journal that no other process drives, up to a limit at the same time.
 
-A run that only waits has no task here. One watcher polls the journal for due runs, and every process that posts a
-message wakes it. Of several hosts, claims decide which one drives a run.
+A run that only waits for people or for a time has no task and no memory here. The journal knows when the run continues.
+One watcher serves all runs. It polls, and every process that posts a message wakes it. Its query (`due`) costs nothing
+for runs that wait. Several hosts may serve one journal: claims decide which host drives a run.
 
-A worker is a host on which an engine places runs. With room for a run and without a job, it searches the journal for
-due runs whose job is missing.
+A worker is a host on which an engine places runs. A job of the engine only names a run. Without a job, but with room
+for a run, the worker searches the journal for due runs whose job is missing.
 """
 
 import secrets

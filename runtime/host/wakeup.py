@@ -1,8 +1,10 @@
 """Waking hosts: the port, the adapter with a Unix socket per host, and the port of engines that place runs on workers.
 
-A wake-up only says that the journal may have changed: a lost one costs a polling interval, a forged one no harm. The
-sockets (0600) are in the folder `hosts/` of the home (0700). A socket without a listener is removed by the next process
-that finds it.
+A wake-up only says that the journal may have changed. So a lost wake-up costs one polling interval, and a forged one
+does no harm.
+
+The sockets are in the folder `hosts/` of the home (0700), and have the mode 0600. They receive datagrams, whose content
+is ignored. A socket without a listener belongs to a killed process. The next process that finds the socket removes it.
 """
 
 import os

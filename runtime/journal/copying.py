@@ -1,12 +1,16 @@
 """Copies runs from one journal to another, and deletes copied runs from the first one, in a safe order of steps.
 
-The source first marks a group of runs as moved, durably. Then the target adds them in one transaction. A killed command
-finds the marks when it is repeated. A mark raises the epoch of a run, so a target with the source's last record under
-the same or a later epoch has the copy (`rules.receive`); another run with this id is refused, and the mark removed. So
-exactly one journal drives each run.
+Runs are copied in groups, because each transaction waits for the disk. First the source durably marks a group as moved,
+so that nobody drives these runs there any more. Then the group is read and added to the target in one transaction, with
+the amounts that each run has added to each day. If the program is killed in between, the same command finds the marks
+and copies these runs again.
 
-Runs are deleted from the source in one transaction, after all were read back from the target, if their marks have not
-changed.
+A mark raises the epoch of a run, and a copy has the epoch of its source. So a target that has the source's last record,
+under the same or a later epoch, already has the copy (`rules.receive`). If the target has another run with this id, the
+target refuses the copy, and the source removes its mark. So exactly one journal drives each run.
+
+Runs are deleted from the source only after all of them were read back from the target. One transaction deletes them, if
+their marks have not changed.
 """
 
 import hashlib

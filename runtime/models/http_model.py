@@ -1,10 +1,14 @@
 """A model behind a provider's HTTP interface: one request, sent with the provider's SDK, gives a reply or a fault.
 
-A subclass makes a request's body, and names the reader of its answers. The retries of the SDK are off, because each try
-must be reserved first. Importing this module loads the HTTP client (0.4 s).
+This module has the common part of all providers: limits of time and size, faults, streams, and the repetition of
+requests without a refused parameter. A subclass makes a request's body, and names the reader of its answers.
 
-JSON is also found in the reasoning of a reply. The library json-repair guesses, so a repair that changes words or
-brackets is rejected.
+JSON is also found in the reasoning of a reply. The library json-repair repairs commas, comments, quotes and line ends
+in strings. The library also guesses. So the words and brackets of both texts are compared, and a repair with other
+words or brackets is rejected.
+
+The retries of the SDK are switched off, because each try must be reserved before it is sent. Importing this module
+loads the HTTP client (0.4 s).
 """
 
 import json

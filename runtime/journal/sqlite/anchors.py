@@ -1,11 +1,14 @@
 """Anchors: the last record and message of each run, in a small file beside the journal and its write-ahead log.
 
-If the log is removed or cut, SQLite opens an earlier state without an error, and a driver would use request ids again.
-So a run whose records end before its anchor is damaged.
+The newest records of a journal are only in its write-ahead log. If this log is removed or cut, SQLite opens an earlier
+state of the journal without an error. A driver would then use request ids again. So after each commit, the run's slot
+in this file gets the number and the hash of the run's last record, or the id of its last posted message. If a run's
+records end before its anchor, the run is damaged.
 
-A slot is written in place after the commit, without a sync: after a loss of power it may be older than the journal,
-never newer. A slot with a wrong checksum is ignored. Its position follows from the run's number, which is never used
-again. If the file cannot be written, a warning is logged, and there are no anchors.
+A slot is written in place after the commit, and is not synced. A loss of power may leave a slot older than the journal,
+but never newer. A partly written slot fails its checksum and is ignored. The position of a slot follows from the run's
+number, which is never used again. If the file cannot be written, a warning is logged, and the journal works without
+anchors.
 """
 
 import os

@@ -1,11 +1,18 @@
 """The SQLite schema of a journal, how its connections are opened, and what errors of SQLite mean.
 
-The table of events has an ordinary index, so concurrent runs append to the same last page, and a group commit writes
-few pages. Records that are appended together share a row. Texts are stored apart, each once.
+Event rows have the run's small number instead of its id, and hashes as bytes. Their table has an ordinary index and is
+not clustered. Then concurrent runs append to the same last page, so a group commit writes few pages, and pages fill up.
+Records that are appended together share a row (`packing`). Texts are stored apart, each text once, because they are
+large and often repeated.
 
-Small tables serve lookups among thousands of runs, so that the run's row needs no index for them: `agenda`, `unread`,
-`asked`, `spending`, `hosts`, `cursors` and `positions`. The file's `user_version` is the journal's; a file of an
-earlier version is upgraded when it is opened for writing.
+Lookups among thousands of runs have small tables of their own, so that the run's row, which every append changes, needs
+no index for them: `agenda` holds when a run is due, `unread` which runs have unconsumed messages, `asked` the open
+questions as lists show them, `spending` the totals of a day, of each tenant and of all runs, `hosts` the hosts that are
+present; `cursors` and `positions` say how far copies of records
+have got.
+
+The file's `user_version` is the journal's (`runtime.journal.port`). A file of an earlier version is upgraded when
+it is opened for writing.
 """
 
 import time

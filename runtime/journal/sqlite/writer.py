@@ -1,8 +1,12 @@
 """The commits of the SQLite journal: the jobs of a group share a transaction, and so one durable commit.
 
-All waiting jobs run on trio's thread, and only the commit on the connection's thread, where each statement would wait
-for the interpreter's lock. The next group collects meanwhile. Each job has a savepoint, so a failing job does not
-affect the others; if the storage fails, the whole group fails.
+A statement takes microseconds; a commit waits for the disk. A job is a function of the connection. All waiting jobs run
+on trio's thread, one after the other. Only the commit runs on the connection's thread. The next group collects while
+the commit waits. On the other thread, statements would cost several times as much, because each statement releases the
+interpreter's lock and has to get it back.
+
+Each job has a savepoint, so a failing job does not affect the others. If the storage fails, the whole group fails. A
+checkpoint of the write-ahead log is made between two groups, and no committed job waits for it.
 """
 
 import time
