@@ -1,4 +1,8 @@
-"""The names that plug-ins import, each loaded at its first use. See docs/how-to/write-a-plug-in.md."""
+"""The names that plug-ins import: for small agents, models, settings, services and journals.
+
+Guards and generators import from `replan`. A name is loaded when it is first used. How to write a plug-in:
+docs/how-to/write-a-plug-in.md and docs/tutorial/first-agent.md.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

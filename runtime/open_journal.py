@@ -65,9 +65,12 @@ def open_journal(
     budget: BudgetSource | None = None,
     use_another: str = USE_ANOTHER,
 ) -> AbstractAsyncContextManager[Journal[Any]]:
-    """Return the journal with this URL, as a context to enter. `clock` is that of a store without one.
+    """Return the journal with this URL, as a context to enter.
 
-    Raises `UsageProblem` for a URL without a journal or a missing extra; entering raises as `open_sqlite` does.
+    `codecs` belong to the kinds of runs that can be read. `clock` is the journal's clock, if its store has none.
+    `use_another` says how the user chooses another folder, for messages. Raises `UsageProblem` if the URL names no
+    journal, or names a database and the extra `postgres` is missing. Entering raises as `open_sqlite` and
+    `open_postgres` do.
     """
     scheme, colon, rest = url.partition(":")
     match scheme:

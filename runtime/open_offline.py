@@ -59,7 +59,11 @@ def upgrade(
     roles: Mapping[str, str],
     use_another: str = USE_ANOTHER,
 ) -> int:
-    """Bring a journal to this release's version and return it; the `roles` of a database get their rights."""
+    """Bring a journal to this release's version and return it.
+
+    The roles of a database, given by kind, get their rights. Raises the errors of opening a journal, and `UsageProblem`
+    for roles if the journal has none.
+    """
     kept = _find(url)
     if isinstance(kept, JournalScheme):
         if kept.upgrade is None:

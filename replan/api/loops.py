@@ -56,7 +56,11 @@ def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
 
 
 def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """Give a function with `**options: Unpack[T]` a signature that names the keys of `T`; it refuses any other."""
+    """Give a function whose last parameter is `**options: Unpack[T]` a signature that names each key of `T`.
+
+    Limits come last. The default of a switch, a number or a text is its empty value. Other defaults are None. The
+    function refuses any other keyword.
+    """
     signature = inspect.signature(function)
     *parameters, packed = signature.parameters.values()
     (keys,) = get_args(packed.annotation)

@@ -264,7 +264,11 @@ def read_attachments(files: Sequence[Path | str], folder: Path | str | None, pro
 def read_goal_keywords(
     problem: str, goal: str | Sequence[str], holds: str | Sequence[str], others: Mapping[str, object]
 ) -> TokenGoal | None:
-    """Return the goal in the keywords; None for a problem. Raises `UsageProblem`, also for `others` with a goal."""
+    """Return the goal in the keywords; None if they state a problem.
+
+    `others` are keywords that cannot be used with a goal. Raises `UsageProblem` if one of these keywords is given, if a
+    problem is given too, and for `holds` without a goal.
+    """
     if not goal:
         if holds:
             raise UsageProblem("there is no goal", place="holds", hint="pass `goal`, or leave `holds` out")
@@ -284,7 +288,10 @@ def planning_order(
     attachments: Callable[[], tuple[Attachment, ...]],
     load: ToolLoader | None,
 ) -> OrderReader:
-    """Return a function that reads the order for a problem or a goal. With `load`, it is planned with tools."""
+    """Return a function that reads the order for a problem or a goal. With tools, the plan may name only these tools.
+
+    `load` loads the tools; None uses no tools. A goal has its own workflow and model if none is named.
+    """
 
     def read(model: str | None) -> RunOrder:
         adapt = None if load is None else partial(plan_with_tools, load, goal)

@@ -54,7 +54,11 @@ def require_one_run(command: str, run: str | None, *, last: bool) -> None:
 
 
 def complete_question(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the open questions whose ids begin with `incomplete`; without a run, all of the `READ_MAX` newest runs."""
+    """Return the open questions whose ids begin with `incomplete`, with their texts.
+
+    If no run is typed yet, return all questions of the `READ_MAX` newest waiting runs, and the first question of each
+    older run. Reading a run takes a few milliseconds.
+    """
     run, slash, _name = incomplete.partition("/")
     first = [] if slash else [question for question in _first_questions() if question[0].startswith(run)]
     read = [run] if slash else [name.partition("/")[0] for name, _text in first[:READ_MAX]]

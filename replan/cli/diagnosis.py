@@ -1,4 +1,7 @@
-"""The checks of `doctor`: versions, the home, its settings and journal, webhooks, the terminal, the model."""
+"""The checks of `doctor`: versions, the home with its settings and journal, webhooks, the terminal.
+
+It also checks the model, its key and its server.
+"""
 
 import os
 import platform

@@ -36,9 +36,12 @@ async def open_engine(
     inspect: bool = False,
     drives: bool = False,
 ) -> AsyncIterator[Engine]:
-    """Open the home and its log, and yield the engine. `config`, `make` and `inspect` are the same as for `open_home`.
+    """Open the home and its log, and yield the engine. `config` and `make` are the same as for `open_home`.
 
-    Only a command that starts something creates missing files, and only one that `drives` runs loads plug-ins of files.
+    With `inspect`, a home that cannot be written is read without changes. Only a command that `drives` runs loads
+    plug-ins of files.
+
+    Only a command that starts something creates missing files. Other commands then find no runs, and create no file.
     """
     plugins, placement = registry_of(invocation) if drives else None, Placement(invocation.tenant, invocation.priority)
     check_placement(placement)

@@ -22,7 +22,9 @@ class Invocation:
     json: bool = False
     """Whether a program reads stdout. Then errors are also printed there as JSON."""
     run: str = ""
-    """The run whose result is printed, for the error if stdout fails; empty if there is no run."""
+    """The run whose result the command is about to print; empty if there is no run. If stdout fails, the error names
+    this run.
+    """
     full: bool = False
     """Whether `--full` was given. If so, a result shows what each step of its plan needs, makes and does on failure."""
     quiet: bool = False

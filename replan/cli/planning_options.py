@@ -72,10 +72,11 @@ def adapt_to(values: Mapping[str, Any], goal: TokenGoal | None) -> Adapt | None:
 def model_to_use(
     invocation: Invocation, model: str | None, words: Sequence[str], *, templates: bool = True
 ) -> str | None:
-    """Return the model for `--model`; None if the environment or the config file names one. Raises `NoModel`.
+    """Return the model in the form of `--model`; None if the environment or the config file names a model.
 
-    On a terminal, a person chooses among the found models; elsewhere, notices show the command line (`words`) with
-    each. `templates` says whether a template can replace a model.
+    On a terminal, a person chooses among the models that are found here. Elsewhere, notices show the command line with
+    each found model. `words` are the words of that command line after `replan`. `templates` says whether a template can
+    replace a model. Raises `NoModel` if no model is chosen.
     """
     if model is not None:
         return model

@@ -41,9 +41,11 @@ async def start_run(
     detach: bool = False,
     ended: Callable[[RunResult], None] = ignore,
 ) -> int:
-    """Start a run in a host that serves the home, or else here, and return the exit code. Raises `UsageProblem`.
+    """Start a run and return the exit code. A host that serves the home drives the run; otherwise it is driven here.
 
-    With `detach`, a host must serve the home, and this returns at once. `ended` is called with the printed result.
+    With `detach` a host must serve the home, and this returns at once. `engine` is the home, if it is open already.
+    `ended` is called with the result of a run that was not detached, after the result is printed. Raises `UsageProblem`
+    if the model cannot be opened, or if another execution works in the workspace of the run.
     """
     prepared.check_model()
     run, request = new_run_id(), prepared.request
@@ -67,7 +69,12 @@ async def start_run(
 
 
 def take_example(name: str, values: dict[str, Any], *, dry_run: bool, quiet: bool) -> ShippedExample:
-    """Return a shipped example, and set its tools and workspace in the options. Raises `UsageProblem`."""
+    """Return a shipped example, and set its tools and workspace in the options. A dry run copies nothing.
+
+    Unless it is `quiet`, a notice says where the project is.
+
+    Raises `UsageProblem` if its project cannot be copied.
+    """
     example = example_named(name)
     own, folders = str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)
     if own not in folders.split(os.pathsep):  # Its tools find the programs of this environment, activated or not.

@@ -89,8 +89,9 @@ CANCEL_SECONDS = 5.0
 async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
     """Post the message that cancels a run, and wait up to `CANCEL_SECONDS` for its end. Return whether it has ended.
 
-    Raises the errors of `Engine.cancel`, and `UsageProblem`, with the command `shown_by`, if it has come to another
-    end.
+    A run that nobody drives ends here. Otherwise the process that drives it reads the message, perhaps later. Raises
+    `UsageProblem` for a run that has finished already, or that comes to another end first. Its hint names the command
+    that shows the run: `shown_by`. Raises the errors of `Engine.cancel`.
     """
     hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
     row = await engine.journal.row(run)

@@ -275,9 +275,14 @@ async def post_edit(
     approves: Collection[str] = (),
     dropped: Collection[str] = (),
 ) -> None:
-    """Judge an edited plan (JSON), and give it to its run. The person also approves the waiting steps in `approves`.
+    """Judge an edited plan (JSON), and give it to its run.
 
-    Raises `EditRejected`, `EditedMeanwhile`, and `ForPeopleOnly` if only a person may edit it.
+    An execution adopts it once no step is at work. A planning run that has ended records it at once.
+
+    `approves` are the steps that the person approves together with the edit, if they wait for an approval.
+
+    Raises `EditRejected`, and `EditedMeanwhile` if the plan was changed after it was opened. Raises `ForPeopleOnly` if
+    only a person may edit it.
     """
     if isinstance(opened, OpenResult):
         plan_edits.check_person(opened.state, opened.plan, via)

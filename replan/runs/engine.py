@@ -51,10 +51,13 @@ class Engine(Driver):
         return await self.resume(name, options) if result is None else result
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
-        """Resume a run after its last record, or return its final result. A person's resume undoes another end.
+        """Resume a run after the last record in its journal. If the run has finished for good, return its result.
 
-        Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, and `UsageProblem` for a run that never began, is
-        a step of another run, or needs a missing plug-in.
+        If a person resumes a run whose end is not final, the end is undone (docs/explanation/endings.md). A host never
+        undoes an end.
+
+        Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`. Raises `UsageProblem` for a run that never began,
+        is a step of another run, or needs a missing plug-in.
         """
         await check_own(self, run, "resume RUN")
         loaded = await self.read(run)
@@ -109,9 +112,10 @@ class Engine(Driver):
         return ends
 
     async def finish_cancelled(self, run: str) -> RunResult:
-        """Cancel a run that nobody drives, without a model or tool, and end the tools of a killed driver.
+        """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.
 
-        Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.
+        No model and no tool is called. Tool processes that a killed driver has left are ended. A finished run stays
+        unchanged. Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.
         """
         await check_own(self, run, "cancel RUN")
         return await self.end_cancelled(run)

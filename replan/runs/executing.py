@@ -129,7 +129,9 @@ class ExecutionOptions:
     workspace: str = "."
     approval: Approval = "risky"
     level: str | None = None
-    """The level at which the plan is proved; None for that of its planning run, else `expansive`."""
+    """The level at which the plan is proved. None uses the level of its planning run, or `expansive` for a plan from a
+    file.
+    """
     r_max: int | None = None
     """The largest `total_retry_budget` of a plan. None uses the value of its planning run, or 100."""
     workflow: str | None = None
@@ -149,7 +151,9 @@ def prepare_to_execute(
 ) -> Prepared[PreparedExecution]:
     """Prepare the execution of a plan with the user's settings. Nothing is written, and nothing runs.
 
-    Without a model, no new plan can be made. Raises `UsageProblem` with the option or the file as its place.
+    `model` is the same as for `replan.runs.prepare.RunOrder`, and `config` as for `prepare`. If no model is named, no
+    new plan can be made. Raises `UsageProblem` with the option or the file as its place. Causes are an unproved plan, a
+    name in it without a tool, an invalid tools file, and an unusable workspace.
     """
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config

@@ -56,7 +56,9 @@ class ForkRequest:
     """The place of a fork, and its changes."""
 
     at: str = ""
-    """The last shared record, or the attempt whose verdict is shared (not with `BEFORE`); empty for the last place."""
+    """The number of the last shared record, or an attempt whose verdict is shared. With the prefix `BEFORE`, the
+    attempt is not shared. Empty means the last record before the run's end.
+    """
     workflow: str | None = None
     """The workflow after the fork; None if it does not change."""
     policy: str | None = None
@@ -72,9 +74,12 @@ class ForkRequest:
 async def fork_run(
     engine: Engine, run: str, wanted: ForkRequest, environment: Mapping[str, str] = os.environ, *, name: str = ""
 ) -> str:
-    """Record a fork of a run for a driver, and return its id: `name`, or a new one.
+    """Record a fork of a run for a driver, and return its id. `name` is the id, or empty for a new id.
 
     Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem` with the keyword as its place.
+    Causes in the run: it never began, or is a step of another run. Causes in the place: it is outside the run, or no
+    snapshot of the workspace was made there. Causes in the change: it is not valid, names another workflow, or needs a
+    workspace that cannot be made.
     """
     await check_own(engine, run, "fork RUN")
     row = await engine.journal.row(run)

@@ -45,11 +45,17 @@ async def open_home(
     make: bool = True,
     inspect: bool = False,
 ) -> AsyncIterator[Engine]:
-    """Open `$REPLAN_HOME` and yield the engine over its journal (or that of `REPLAN_JOURNAL`), with the user's limits.
+    """Open `$REPLAN_HOME` and yield the engine over its journal, with the user's limits. Create what is missing.
 
-    Without `make`, nothing is created: a home without a journal has no runs. With `inspect`, a home that cannot be
-    written is read from a copy. `registry`, `kinds` and `config` replace what is installed. Raises `UsageProblem` for a
-    folder or config file, `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`.
+    `REPLAN_JOURNAL` names a database that holds the journal instead of the home's file.
+
+    Without `make`, a home without a journal is left unchanged: the engine knows no runs. `registry` and `kinds` replace
+    what is installed. `config` replaces the home's config file, which is then not read.
+
+    With `inspect`, a home that cannot be written is read from a copy of its journal. The caller writes nothing.
+
+    Raises `UsageProblem` for an unsafe or unwritable folder and for a wrong config file; also `JournalDamaged`,
+    `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`.
     """
     inspect = inspect and not is_writable(locate_home(environment))
     home, exists = _prepare_home(environment, make=make, write=not inspect)

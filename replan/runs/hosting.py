@@ -35,8 +35,9 @@ async def host(
 ) -> None:
     """Serve the home until a stop is requested: drive all runs that no other process drives, and park them at the end.
 
-    `report` gets each notice. A `dispatcher` places runs here; a `health_port` answers health checks. Raises
-    `JournalDamaged`, `JournalNewer`.
+    Runs of an unknown kind are not touched. `report` gets each notice. With a `dispatcher`, only the runs that it
+    places here are driven. With a `health_port`, health checks are answered there. Raises `JournalDamaged`,
+    `JournalNewer`.
     """
 
     def warn(text: str) -> None:

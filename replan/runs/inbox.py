@@ -274,10 +274,14 @@ class RunPoster(RunReader):
     environment: Mapping[str, str]
 
     async def answer(self, question: str, text: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
-        """Post an answer to the question `RUN/ID`, durably, that came by `via`, of a known `person` or an empty name.
+        """Post an answer to the question `RUN/ID`. It is in the journal when this returns.
 
-        The same answer again is a `duplicate`, another one a `conflict`. Raises `RunNotFound`, `KindUnknown`,
-        `ForPeopleOnly` to a program, and `UsageProblem` for a question or an answer that does not fit.
+        `via` is the interface by which it came. `person` is the name of the person who used a link or an account, else
+        empty.
+
+        If the same answer comes again, it is a `duplicate`. A different answer is a `conflict`, which says which answer
+        counts. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer
+        that does not fit. Raises `ForPeopleOnly` for a question that a program may not answer.
         """
         return await self.post_answer(await self.check_answer(question, text, via=via, person=person))
 
@@ -311,9 +315,14 @@ class RunPoster(RunReader):
         return await self._and_wake(post_answer(self.journal, checked))
 
     async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
-        """Post a note, which later prompts show (or which corrects a value), or a requirement, which changes the task.
+        """Post a note, which later prompts show, or a requirement, which changes the task.
 
-        With a `key`, it is posted once, as in `Posted`. Raises `RunNotFound`, `KindUnknown`, `UsageProblem`.
+        Some kinds of runs read a note `FIELD=VALUE` as a correction. It is posted as a correction, even after a
+        success. A message with a `key` is posted only once: the same text again is a `duplicate`, and another text a
+        `conflict`.
+
+        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text, and for a run that has
+        finished or is a step of another run.
         """
         await check_own(self, run, "tell RUN TEXT")
         loaded = await self.read(run)
@@ -326,9 +335,12 @@ class RunPoster(RunReader):
         return await self._and_wake(_post_message(self.journal, common, run, text, kind, key=key))
 
     async def change(self, run: str, changes: Mapping[str, Any], *, key: str = "") -> Posted:
-        """Post a change of the limits, the model, or the limits of calls and replies; `key` is the same as for `tell`.
+        """Post a change of the limits, the model, or the limits of calls and replies (`actors.run.settings`).
 
-        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` with the key as its place.
+        `key` is the same as for `tell`.
+
+        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` with the key as its place for a change that is not
+        valid, a run whose end is final, and a step of another run.
         """
         await check_own(self, run, "resume RUN")
         common = await self.common_with_inbox(run)
@@ -346,9 +358,10 @@ class RunPoster(RunReader):
         return await self.post_cancel(run)
 
     async def undo(self, run: str) -> Posted:
-        """Post the message that makes an execution, ended or not, undo its work when it is driven next.
+        """Post the message that makes an execution undo its work when it is driven next. The execution may have ended.
 
-        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a run that has nothing to undo.
+        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` for a run of another kind, a step of another run, and
+        a run that never began, has nothing to undo, or is undone.
         """
         await check_own(self, run, "undo RUN")
         loaded = await self.read(run)

@@ -117,7 +117,11 @@ class Offer:
 def choose(
     name: str, choices: Mapping[str, _Choice], place: str, *, thing: str = "", things: str = "", setting: str = ""
 ) -> _Choice:
-    """Return the choice with a name. Raises `UsageProblem` in the words `thing`, `things` and `setting`."""
+    """Return the choice with a name. Raises `UsageProblem` with the field of the order as its place.
+
+    `thing` and `things` are the words for one choice and for several. The default is the name of the field. `setting`
+    is the key of the config file that names the choices.
+    """
     if name not in choices:
         thing, things = thing or place, things or f"{place}s"
         hint = nearest(name[:100], choices, kind=things)
@@ -168,7 +172,10 @@ class KeptText:
     is_kept: Callable[[Offer, str], bool]
     """Returns whether the home already keeps a text with the name of this valid text."""
     keep: Callable[[Offer, str, bool], str]
-    """Stores a text and returns its name; True replaces a kept text with this name. Raises `UsageProblem`."""
+    """Stores a text and returns its name. If True is passed, it replaces a kept text with this name.
+
+    Raises `UsageProblem`.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -192,7 +199,10 @@ class KindInterface:
     calls: Callable[[Mapping[str, Any]], int]
     """Returns the default limit of model calls. Its argument is the fields of an order, or their texts in a form."""
     prepare_order: Callable[[KindOrder, OrderContext], PreparedRun] | None = None
-    """Returns the run that a client has ordered; None for the kind's `prepare`. Raises `UsageProblem` at the field."""
+    """Returns the run that a client has ordered. If it is None, the kind's `prepare` gets the `KindOrder`.
+
+    Raises `UsageProblem` with the field as its place.
+    """
     names: Mapping[str, Names] = field(default_factory=dict)
     """The names that clients may use, by the field of the order."""
     without: Collection[str] = ()

@@ -27,7 +27,11 @@ def change_of_answer(
     environment: Mapping[str, str],
     now: float,
 ) -> Mapping[str, Any]:
-    """Return the settings of the model that an answer at a limit names; empty without one. Raises `UsageProblem`."""
+    """Return the settings of the model that an answer at a limit names; empty for any other answer.
+
+    Raises `UsageProblem` for a model that cannot be used. It is also raised if a client asks for more than the settings
+    allow.
+    """
     reached, of_client = question.request.reached, via in OF_CLIENTS
     if reached is None:
         return {}

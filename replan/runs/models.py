@@ -58,10 +58,14 @@ async def open_model(
     kinds: Kinds | None = None,
     servers: Servers | None = None,
 ) -> AsyncIterator[Model]:
-    """Open the model that `text` names in the form of `--model`, for the length of a block. Raises `UsageProblem`.
+    """Open the model that `text` names in the form of `--model`, and close it at the end of the block.
 
-    `used` counts earlier replies by purpose, after which a script continues. `kinds` (None: the installed ones) are
-    replayed.
+    `used` has the number of replies that the run has had, by purpose. A script continues after them. `kinds` are the
+    kinds of runs whose recorded answers can be replayed; None for the installed kinds. `servers` is what the home knows
+    about servers; None if it knows nothing.
+
+    Raises:
+        UsageProblem: the model cannot be opened.
     """
     spec = parse_model_spec(text)
     check_model(spec, environment)

@@ -72,10 +72,11 @@ def prepare(
     kinds: Kinds | None = None,
     now: float | None = None,
 ) -> Prepared[Any]:
-    """Prepare the run of an order, with the user's settings. Nothing is written. Raises `UsageProblem`.
+    """Prepare the run of an order, with the user's settings. Nothing is written.
 
-    `config` replaces the home's config file, and `kinds` the installed kinds. Limits count from `now` (UTC seconds), by
-    default the time of the call.
+    `config` replaces the home's config file, and `kinds` the installed kinds. `now` is the time from which limits
+    count, in UTC seconds since 1970; None is the time of the call. Raises the `UsageProblem` errors of the kind, and
+    `UsageProblem` for a wrong config file and if no model is named.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(order.model, environment, config)

@@ -77,8 +77,10 @@ STATUSES: tuple[str, ...] = get_args(Status)
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] | None" = None) -> str:
     """Return a run's status for people: `running`, `waiting`, `parked`, `finished` or `moved`.
 
-    An interrupted run, or one whose questions are answered in its inbox, is `running` if a host drives its kind
-    (`hosted`), else `parked`. The row of a step is `parked` while its parent drives it.
+    If a run was interrupted, its row still says `running`. Such a run is `parked`. It is `running` if a host drives
+    runs of its kind (`hosted`), because that host will continue it. A `waiting` run whose questions are all answered is
+    shown like an interrupted one. `with_inbox` is the run's common state after its inbox. A run that was moved to
+    another journal is `moved`. The row of a step says `parked` while its parent drives it, so that no host drives it.
     """
     if place_moved_to(row.owner) is not None:
         return "moved"
@@ -187,7 +189,12 @@ class RunReader:
         return loaded.kind.run_state(await self.with_inbox(run, loaded))
 
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
-        """Return the matching rows without steps, with the statuses that people see after their own messages."""
+        """Return the matching status rows, with the statuses that people see. Their own messages change it at once.
+
+        Runs that are steps of other runs are left out. A run is read only if it waits and has unread messages. If the
+        messages answer all its questions, the run no longer waits. If another question is open, the row names that
+        question. A run that cannot be read, such as a run of an unknown kind, has the status of its row.
+        """
         rows, hosted = [], dict[tuple[str, int], bool]()
         for row in await self.journal.runs(replace(which, tops=True)):
             common = None
@@ -222,7 +229,10 @@ ORDERS: Mapping[str, Callable[[RunRow], float] | None] = {
     "calls": lambda row: row.calls,
     "cost": lambda row: row.micro_usd,
 }
-"""The numbers by which a list of runs is sorted, largest first, by name; None for newest first."""
+"""The orders of a list of runs, by name. The function returns the number by which runs are sorted, largest first.
+
+None keeps the order of the journal, newest first.
+"""
 
 
 class RowQuery(NamedTuple):

@@ -51,9 +51,11 @@ async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_wo
 async def prune(
     engine: "Engine", before: float, *, ended: bool = False, dry_run: bool = False, keep_workspace: bool = False
 ) -> tuple[tuple[str, ...], tuple[LeftFolder, ...]]:
-    """Delete the runs that never go on and have not changed since `before` (UTC seconds). Return ids and folders.
+    """Delete the runs that can never go on and have not changed since `before` (UTC seconds since 1970).
 
-    With `ended`, reopenable runs are deleted too. With `dry_run`, nothing is. Raises `Held`, and then deletes nothing.
+    Returns their ids, and the folders of forks. `delete_run` says which folders are removed. With `ended`, runs that
+    have ended and could be reopened are deleted too. Runs of a newer release are kept. With `dry_run`, nothing is
+    deleted. Raises `Held`, and deletes nothing, if another process drives one of the runs by now.
     """
     rows = await engine.journal.runs(ALL)
     old = [row for row in rows if not is_child(row.run) and row.updated < before and is_over(row, ended=ended)]

@@ -55,10 +55,12 @@ def usable_services() -> dict[str, ServicePlugin]:
 
 @asynccontextmanager
 async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[None]:
-    """Run services for the length of a block: those of hosts, or the others. The user sees which cannot be loaded.
+    """Run services for the length of a block: with `in_hosts` the hosts' services, otherwise the others.
 
-    Finding them takes 20 ms, so a single run looks for them only if the environment or the config file has settings of
-    one.
+    The user is shown a line about a service that cannot be loaded.
+
+    Finding the services takes 20 ms. So a command that drives a single run looks for them only if the environment has
+    a variable of `SERVICE_VARIABLES`, or if the config file has a key of a distribution.
     """
     engine, services = process.engine, list[ServicePlugin]()
     if in_hosts or _asks_for_services(engine.environment) or type(engine.config) is not UserConfig:

@@ -173,8 +173,14 @@ def registry(
 ) -> Registry:
     """Return the built-in guards, generators and templates, and all plug-ins: installed, in `files`, and passed.
 
-    A passed plug-in wins over one in a file, and that over an installed one. Raises `UsageProblem` for a file, and for
-    a built-in name; a broken installed plug-in raises it when it is used.
+    If several plug-ins have the same name, a passed plug-in wins over one in a file, and one in a file over an
+    installed one.
+
+    Making an installed guard, or looking up an installed generator, raises `UsageProblem` if it cannot be used.
+
+    Raises:
+        UsageProblem: a plug-in that is passed or in a file has a built-in name. Otherwise a resume would silently use
+            the built-in plug-in. Also the errors of `_load_plugin_files`.
     """
     own = _load_plugin_files(files)
     for group, plugins in (

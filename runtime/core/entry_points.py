@@ -130,7 +130,9 @@ class PluginGroup:
     """The form of a plug-in in messages, such as `open(url)`."""
     fits: Callable[[Any], bool]
     built_in: Mapping[str, str] = field(default_factory=dict)
-    """The built-in names, which no plug-in may have, each with a `MODULE:OBJECT` or an empty text."""
+    """The built-in names, which no plug-in may have. Each has a `MODULE:OBJECT`, or an empty text if `get` cannot load
+    it.
+    """
 
     @property
     def installed(self) -> Mapping[str, Installed]:

@@ -75,7 +75,11 @@ class RunExists(JournalError):
 
 
 class KindUnknown(JournalError):
-    """No installed kind can read the run: `known` is its highest known format, or None. `hint` is the next step."""
+    """No installed kind can read the run: its `kind` or its `format` version is unknown.
+
+    `known` is the highest known format of the kind; None if the kind itself is unknown. `cause` completes "the run is",
+    and `hint` is the next step.
+    """
 
     passing = False
 
@@ -207,7 +211,11 @@ class StorageFull(JournalError):
 
 
 class HomeBudgetSpent(JournalError):
-    """The daily budget does not allow a reservation; nothing was written. `until` (UTC seconds) is its end."""
+    """The daily budget does not allow a reservation. Nothing was written.
+
+    `limit` describes the limit. `until` is when the next day begins (UTC seconds since 1970); None if runs do not wait
+    for the next day. `budget` holds the limits of a day; `why` is the message.
+    """
 
     def __init__(self, limit: str, until: float | None, budget: "HomeBudget") -> None:
         self.limit, self.until, self.budget = limit, until, budget
@@ -237,7 +245,11 @@ class MachineRunsAway(Bug):
 
 
 def root_cause(error: BaseException) -> BaseException:
-    """Return the one error of a group to report: a takeover, then errors of this program, any other, a cancellation."""
+    """Return the one error of a group that should be reported; any other error is returned unchanged.
+
+    A run that another driver has taken comes first, then errors of this program, then any other error. Among equal
+    errors the first one counts. A cancellation comes last, because it would hide the reason for cancelling.
+    """
     if not isinstance(error, BaseExceptionGroup):
         return error
     return min(map(root_cause, error.exceptions), key=_rank)

@@ -37,7 +37,11 @@ StorableText = Annotated[str, BeforeValidator(lambda text: make_storable(text) i
 
 
 class Value(BaseModel):
-    """A frozen value that refuses unknown keys and infinite numbers. Its schema is built at its first use."""
+    """A frozen value that refuses unknown keys, and numbers that JSON cannot hold.
+
+    Its schema is built at its first use, because a process uses few of the classes. An annotation without a schema is
+    an error only then.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -79,9 +83,12 @@ class Encoded(NamedTuple):
 
 
 class Codec(Generic[E]):
-    """Encodes and decodes one closed union of events, up to the version `format`.
+    """Encodes and decodes one closed union of events, given as its member classes.
 
-    Decoding raises `pydantic.ValidationError`, `orjson.JSONDecodeError` or `KeyError` for what `encode` did not return.
+    `format` is the highest format version that it reads.
+
+    Decoding raises `pydantic.ValidationError`, `orjson.JSONDecodeError` or `KeyError` (an unknown kind, a missing text)
+    for anything that `encode` did not return. The journal turns them into `JournalDamaged`.
     """
 
     def __init__(self, members: Sequence[type[Event]], *, format: int = 1) -> None:

@@ -222,7 +222,9 @@ class Limits(Value):
     patience_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """The longest wait for a provider that is down, in seconds; None means `actors.run.outage.PATIENCE_SECONDS`."""
     stop_below: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    """The lowest chance of success per call at which the run makes a move; None without a belief policy."""
+    """The lowest chance of success per call at which the run makes a move; None if the run's policy does not compare
+    moves.
+    """
     at_limit: AtLimit | None = None
     """What the run does at a limit: ask a person how to go on, or end. None means `stop`: nobody chose."""
 

@@ -35,7 +35,9 @@ class Work(NamedTuple):
     """The name of the mailbox that gets the work, which is also the name of its actor."""
     request: Any
     repeatable: bool = False
-    """Whether the work can be done twice without cost or harm, such as a pure guard, as after a crash."""
+    """Whether the work can be done twice without cost or harm, such as a pure guard. Repeatable work is done again
+    after a crash.
+    """
     keeps_no_process: bool = False
     """Whether the work needs no process while the run waits for a person. The wait for the deadline is such work."""
     until: float | None = None

@@ -160,13 +160,17 @@ class Actor(Generic[B, M]):
 
 
 MAILBOX_MAX = 1024
-"""The largest number of envelopes that wait in one mailbox, above any budget of calls."""
+"""The largest number of envelopes that wait in one mailbox. It is far above any budget of calls, so `put` fails only by
+a bug.
+"""
 
 
 class Mailbox(Generic[B, M]):
-    """A bounded channel of envelopes, and up to `Actor.concurrency` tasks in `nursery`, none for an empty channel.
+    """A bounded channel of envelopes, and up to `Actor.concurrency` tasks that receive from it.
 
-    `deliver` gets every answer, also of a cancelled nursery, so it must shield its waits. `now` is the time of a crash.
+    A task is started in `nursery` when there is work, and ends when the channel is empty. So an idle actor costs
+    nothing. `deliver` is called with every answer, also while the nursery is being cancelled, so it must shield its own
+    waits. `now` gives the time of a crash.
     """
 
     def __init__(

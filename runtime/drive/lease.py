@@ -14,7 +14,9 @@ from runtime.journal.port import Journal
 from runtime.logs import log
 
 RENEWALS = 4
-"""How often a lease is renewed within its length, so a process may pause for three quarters of it."""
+"""How often a lease is renewed within its length. A process may pause for three quarters of this length and keep the
+run.
+"""
 
 RETRY_SECONDS = 1.0
 """The pause in seconds between two tries to renew a lease while the journal cannot be written."""

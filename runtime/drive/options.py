@@ -26,7 +26,9 @@ class Turn:
         self.calls = 0
         """The calls that the run has committed, including open calls; 0 until the ledger was read."""
         self.at_work = True
-        """Whether runs with more calls wait for it: it waits for its turn, a model or a guard, or is unread."""
+        """Whether runs with more calls wait for this run. They do until it is read, while it waits for its turn, and
+        while a model or a guard works for it; not while it waits for a person, a time or a tool.
+        """
         self._refused = False
         self._given = trio.Event()
 

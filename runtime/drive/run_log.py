@@ -136,10 +136,11 @@ class RunLog(Generic[S, E]):
         return self._consumed
 
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
-        """Append facts, with the messages that they consume, and the decisions that follow, as far as the day allows.
+        """Append facts and the decisions that follow them, as far as the daily budget allows.
 
-        The machine decides again about what is left out, or pauses if `goes_on` rules out another message. Raises the
-        errors of `append`.
+        Each fact comes with the id of the posted message that it consumes, or None. There may be no facts. The machine
+        decides again about the events that were left out when the next message comes. If `goes_on` rules out another
+        message, the run pauses. If it is not the run's turn, nothing is requested. Raises the errors of `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))
@@ -214,10 +215,13 @@ class RunLog(Generic[S, E]):
         overdraw: bool = False,
         waits: bool = False,
     ) -> None:
-        """Append events that lead to `state`; the first ones consume the messages `inbox`. Raises as `Journal.append`.
+        """Append events; `state` is the state after them. The first ones consume the posted messages in `inbox`.
 
-        With `waits`, wait while the disk is full, or the journal is busy or away, unless a stop was requested or the
-        run is new.
+        With `waits`, wait while the disk is full, or the journal is busy or cannot be reached. If a stop was requested,
+        or the run is new and has nothing to lose, raise the error instead.
+
+        The first append of a new run admits the run. Raises the errors of `Journal.append`: `Fenced`, `StorageFull`,
+        `JournalBusy`, `HomeBudgetSpent`; for a new run also `RunExists`.
         """
         facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
         summary = self._machine.summary(state)

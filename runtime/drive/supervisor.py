@@ -90,8 +90,9 @@ class Supervisor(Generic[S, E, M]):
     async def drive(self, first: Any = None) -> Ending:
         """Claim the run, continue after its last record, and drive it until it ends, asks a question or is stopped.
 
-        `first` is the message that starts a run without records. Raises `RunExists`, `RunNotFound`, `KindUnknown`,
-        `Held`, `JournalDamaged`; `Fenced` if another driver takes over.
+        `first` is the message that starts a run without records; a new run is claimed when it is admitted. Raises
+        before anything is done: `RunExists` for a new run; `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged` for
+        another run. Raises `Fenced` if another driver takes over.
         """
         if self._is_new:
             self._lease.begin()

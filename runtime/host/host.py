@@ -103,7 +103,10 @@ class Placing:
 
 
 Drive = Callable[[str, Stop, ChangeSignal, Callable[[], None]], Awaitable[Ending]]
-"""Drives a run until it rests, and calls the last argument once this host holds the run."""
+"""Drives a run until it has finished, waits, or was parked. Calls the last argument once this host holds the run.
+
+It is not called if another host finished the run in the meantime.
+"""
 RecordCrash = Callable[[str, Exception], Awaitable[object]]
 
 POLL_SECONDS = 0.25
@@ -137,9 +140,19 @@ class Host:
         kinds: Formats | None = None,
         dispatcher: Dispatcher | None = None,
     ) -> None:
-        """Store the arguments. `drive` drives one run of `kinds` (None: any), `dead` names lost owners of leases.
+        """Store the arguments.
 
-        A `dispatcher` places runs on this host; without one, it takes up what is due.
+        Args:
+            journal: the journal to serve.
+            owner: the name of this process, as in leases.
+            drive: drives one run.
+            record_crash: records that a bug of its driver ended a run.
+            dead: tells which owners of leases are certainly gone.
+            report: called with each notice.
+            stop: the request to stop.
+            runs_max: how many runs are driven at once.
+            kinds: the kinds of runs, and their formats, that `drive` can drive; None for any.
+            dispatcher: the engine that places runs on this host; None lets it take up what is due.
         """
         self._journal, self._owner, self._dead = journal, owner, dead
         self._drive, self._record_crash, self._report = drive, record_crash, report

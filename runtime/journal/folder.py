@@ -51,9 +51,13 @@ def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool 
 
 
 def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
-    """Make an empty private file if it is missing. It is never opened: a close would release SQLite's locks on it.
+    """Make an empty file if it is missing, and make the file private.
 
-    Raises `JournalUnreadable`, `UsageProblem`, `StorageFull`.
+    Raises `JournalUnreadable` if the path is not a file or cannot be made private; `UsageProblem`, `StorageFull` if the
+    file cannot be made.
+
+    An existing file is never opened, because closing it would release this process's SQLite locks on it. Another
+    process could then delete the write-ahead log.
     """
     try:
         if not os.path.lexists(path):

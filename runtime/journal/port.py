@@ -178,7 +178,9 @@ class Posted(NamedTuple):
     """The result of posting a message."""
 
     result: Literal["accepted", "duplicate", "conflict"]
-    """`duplicate`: the inbox already has this body under this key. `conflict`: it has another one."""
+    """`duplicate`: the inbox already has this body under this key. `conflict`: the inbox has another body under this
+    key.
+    """
     inbox: int
     """The id of the message under this key in the inbox."""
     body: str
@@ -305,7 +307,11 @@ class Cursors(Protocol):
     async def hold_cursor(
         self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
     ) -> bool:
-        """Hold a cursor for `ttl` seconds. Return False if a process that is not `dead` holds it."""
+        """Hold a cursor for `ttl` seconds from now. Return False if another process holds it.
+
+        A new cursor starts after all records of those runs whose status is in `skip`. The hold of an owner that is
+        certainly `dead` is ignored.
+        """
 
     async def leave_cursor(self, name: str, owner: str) -> None:
         """End the hold of a cursor now. Without a hold of this process, do nothing."""
@@ -348,10 +354,24 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     ) -> list[Record[E]]:
         """Admit a run with its first records, in one durable transaction: all or nothing. Return the records.
 
-        An `owner` holds the lease under epoch 1 for `ttl` seconds. Without an owner, the first `claim` returns epoch 2.
-        Without facts and an owner, only the status row is added, and the kind need not be known. Raises `RunExists`,
-        `StorageFull`, `HomeBudgetSpent`, `KindUnknown`, and `JournalDamaged` if all records of an earlier run with this
-        id are missing.
+        The records are written under epoch 1, as by `append`. An `owner` holds the run's lease under that epoch for
+        `ttl` seconds. Without an owner nobody holds it, and the first `claim` returns epoch 2. Without facts and an
+        owner only the status row is added, at epoch 0; a program that starts runs gives facts.
+
+        Args:
+            run: matches `[a-z0-9][a-z0-9._-]{0,63}`.
+            title: the title of the run in lists.
+            kind: the name of its kind; without facts it need not be known here.
+            format: the version of the kind's format that the events are written in.
+            facts: the first events; none of them consumes a message.
+            summary: the summary of the state after them.
+            owner: the process that drives the run from now on.
+            ttl: the length of its lease in seconds.
+            overdraw: as for `append`.
+            placement: whom the run is accounted to, and its priority.
+
+        Raises `RunExists`, `StorageFull`, `HomeBudgetSpent`, and `KindUnknown` for facts of a kind that is not known
+        here. Raises `JournalDamaged` if a run had this id and all of its records are missing.
         """
 
     async def claim(
@@ -382,9 +402,13 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     ) -> list[Record[E]]:
         """Append the facts and change the status row in one durable transaction: all or nothing.
 
-        The day is charged with what was committed since the last summary, with `overdraw` also beyond its budget. Each
-        message is consumed once, else `JournalError` is raised. Raises `RunNotFound`, `KindUnknown`, `Fenced`,
-        `SequenceConflict`, `StorageFull`, `HomeBudgetSpent`.
+        The day is charged with the amount that the run has committed since its last summary. `overdraw` allows the
+        amount to exceed the daily budget. It is for facts that reserve nothing and only report what was used.
+
+        Without facts, only the status row changes. A posted message is consumed at most once, by the fact that names
+        it. If a fact names a message that was consumed or never posted, `JournalError` is raised.
+
+        Raises `RunNotFound`, `KindUnknown`, `Fenced`, `SequenceConflict`, `StorageFull`, `HomeBudgetSpent`.
         """
 
     async def post(self, run: str, key: str, body: str) -> Posted:

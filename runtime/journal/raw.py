@@ -200,9 +200,11 @@ class RawStore(ABC):
 
     @abstractmethod
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
-        """Add runs with their spending in one transaction. Return True if added, False if known, or the error.
+        """Add runs and the amounts that they have spent on each day, in one transaction. Return the results by run.
 
-        A mark of a killed copy back to `source` is removed. Raises `JournalError`; then nothing is added.
+        The result is True for an added run, False for a run that was received before, and otherwise the error of
+        `rules.receive`. `source` is the place from which the runs are copied. If a killed copy back to that place has
+        left a mark here, the mark is removed. Raises `JournalError`; then nothing is added.
         """
 
     @abstractmethod

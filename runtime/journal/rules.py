@@ -153,10 +153,12 @@ def keep(locked: Locked, place: str) -> Change[None]:
 
 
 def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> RunHead | None:
-    """Return the change in the target if its run is the copy's (`has_tip`: it has the copy's last record), or None.
+    """Return the change in the target if its run with this id and the copy are the same run; None for no change.
 
-    A mark of a killed copy back to `source` is removed. Raises `RunMoved` for a copy that is newer, `RunExists`
-    otherwise.
+    `has_tip` tells whether the copy's last record is among the run's records. If a killed copy back to `source` has
+    left a mark, that mark is removed. Raises `RunMoved` if the run was moved away from the target and has continued
+    since, because the copy is newer. Raises `RunExists` for any other run, even if the target's file is itself a copy
+    of the source's file.
     """
     place = place_moved_to(found.owner)
     if has_tip and found.epoch >= copy.epoch:

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 
 ITEMS_MAX = 20
-"""The largest number of items in an outline. A larger list or mapping is replaced by its size."""
+"""The largest number of items of a list, or of fields of a mapping, in an outline. A larger list or mapping is replaced
+by its size.
+"""
 
 _PRODUCT = "replan"
 _JOURNAL = logging.getLogger(f"{_PRODUCT}.journal")

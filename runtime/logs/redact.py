@@ -80,7 +80,11 @@ def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
 
 
 class Redactor:
-    """Replaces secrets by `MARK`: those of at least `SECRET_MIN` characters, and texts that look like one. Linear."""
+    """Replaces secrets by `MARK`: the given secrets in all their written forms, and texts that look like a secret.
+
+    Values shorter than `SECRET_MIN` characters are ignored. Redacting is linear in the size of the input. In doubt it
+    redacts: a text about passwords may lose a word.
+    """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if len(secret) >= SECRET_MIN for form in written_forms(secret)}

@@ -25,8 +25,10 @@ _INVISIBLE = re.compile(r"[^\x20-\x7e]")
 def clean(text: str, *, one_line: bool = False, width: int | None = None) -> str:
     """Return a text that is safe to show on a terminal.
 
-    Control sequences and characters are removed except line feed and tab; a lone surrogate becomes U+FFFD. `one_line`
-    also removes format characters and makes white space single. `width` (columns, at least 1) cuts longer lines.
+    These are removed: whole control sequences, C0 except line feed and tab, C1, a lone carriage return, and controls of
+    the writing direction. A lone surrogate becomes U+FFFD. With `one_line`, format characters (also zero-width ones)
+    are removed too, and white space becomes single spaces. With `width` (columns, at least 1), longer lines are cut and
+    end in an ellipsis. A tab counts as one column.
     """
     if width is None and text.isascii() and text.isprintable():  # As most texts are.
         return " ".join(text.split()) if one_line else text

@@ -28,7 +28,12 @@ _FIRST_BYTES = b"deir:"
 
 
 class AnswerReader(ABC):
-    """Reads one answer in pieces of any size (`feed`), in linear time, whether it is a stream or not."""
+    """Reads one answer. `feed` accepts the body in pieces of any size. `result` returns the reply or the fault.
+
+    The work is linear in the length of the body. The first byte tells whether the body is an event stream, because
+    servers label streams wrongly. A subclass reads the events of one provider's interface, and its answers without a
+    stream.
+    """
 
     called: ClassVar[str]
     """The name of an answer of the interface, such as `chat completion`."""
@@ -36,9 +41,12 @@ class AnswerReader(ABC):
     """Where each text was found, if people should know the place; empty for the usual place."""
 
     def __init__(self, *, asked: str, mode: str, secret: str = "", bytes_max: int, tokens_max: int = 0) -> None:
-        """Create a reader for the answer of `asked` in a `mode`, of `bytes_max` characters and `tokens_max` tokens.
+        """Create a reader for the answer to one request.
 
-        The key `secret` is removed from texts; from the model's own words only if it has `PART_MIN` characters.
+        `asked` is the name of the requested model, and `mode` the mode of the request. `bytes_max` limits the reply's
+        text in characters, and `tokens_max` limits the reply in tokens. The caller limits the bytes of the body.
+        `secret` is the key, which is removed from texts. It is removed from the model's own words only if it has at
+        least `PART_MIN` characters, because a shorter key is a placeholder.
         """
         self._asked, self._mode, self._secret = asked, mode, secret
         self._bytes_max = bytes_max
@@ -119,7 +127,11 @@ class AnswerReader(ABC):
         return without_key(join_pieces(self._thoughts), self._secret_in_text)
 
     def result(self) -> Reply | Fault:
-        """Return the reply after the end of the body, or the fault: of its status, or of a body that is none."""
+        """Return the reply or the fault after the end of the body.
+
+        If the body is no answer, return a fault: `TOO_LARGE` for more than `VALUES_MAX` values, `NO_API` for a web
+        page, the fault of the status for an error that names a status, and otherwise `BAD_REPLY`.
+        """
         if not self.streamed:
             return self._whole_answer(b"".join(self._whole))
         self._read_line(b"".join(self._rest))
@@ -168,10 +180,11 @@ class AnswerReader(ABC):
     def _build_reply(
         self, texts: Iterable[str | None], *, reason: str, usage: Usage | None, model: str
     ) -> Reply | Fault:
-        """Return the reply made of the parts of an answer: the first text that is not empty.
+        """Return the reply made of the parts of an answer, or a fault if the answer has no content.
 
-        Without any text the answer is a fault, unless it was paid for: a limit or filter stopped it, or usage is
-        reported.
+        The first text that is not empty becomes the text of the reply. If all texts are empty, the text of the reply is
+        empty. If all texts are missing, the answer is a fault, unless it was paid for: the token limit or a filter
+        stopped the model, or the server reports usage.
         """
         reason = reason or "stop"
         found = [(text, place) for text, place in zip_longest(texts, self.places, fillvalue="") if text is not None]
@@ -254,7 +267,11 @@ def escape_surrogates(text: str) -> str:
 
 
 def join_pieces(pieces: Iterable[str]) -> str:
-    """Return the text of some pieces. Two halves of a character are joined; a lone half becomes its escape."""
+    """Return the text of some pieces. A character beyond the basic plane may have been split into two halves.
+
+    Two halves that belong together are joined. A half without its other half becomes its escape, as in an answer that
+    is not streamed.
+    """
     text = "".join(pieces)
     if text.isascii():
         return text

@@ -35,8 +35,9 @@ logging.getLogger("anthropic._base_client").addFilter(_without_prompts)
 class AnthropicModel(HttpModel):
     """A model behind the Messages API. Use `open_anthropic`.
 
-    For structure, the model must call a tool whose input is the reply; if refused (or with thinking on), it may call
-    it.
+    To get structure, the request has a tool whose input is the reply. First the model must call the tool; if refused,
+    it may call it; then plain text is requested. With thinking on, a tool call cannot be demanded, so the second way
+    comes first.
     """
 
     modes = ("tool", "tool_offered", "text")

@@ -92,7 +92,11 @@ def read_model_list(body: bytes) -> frozenset[str]:
 
 
 class CompletionReader(AnswerReader):
-    """Reads a chat completion, whose text, only tool call or refusal is the reply. Invalid usage is none."""
+    """Reads a chat completion.
+
+    A lone surrogate in a reply becomes its escape, which is rejected later, with feedback. A reply without text has the
+    arguments of its only tool call as text. A refusal in words is a reply. Invalid usage counts as not reported.
+    """
 
     called = "chat completion"
     places = ("", "the arguments of a tool call", "")

@@ -21,7 +21,9 @@ TOKEN_BYTES = 6
 ASK_SECONDS = 2.0
 """The longest time to wait for the server to name its context window, in seconds."""
 ASKED_FROM_TOKENS = 300
-"""A server is asked for its context window only for a prompt of at least so many tokens."""
+"""A server is asked for its context window only if a prompt has at least this many tokens. Shorter prompts fit every
+window.
+"""
 _TOKENS_MAX = 10**9
 
 AskServer = Callable[[str, Any], Awaitable[Any]]
@@ -58,8 +60,9 @@ def too_long(request: ModelRequest, window: ContextWindow) -> Fault | None:
 async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow | None:
     """Return the context window of a server's model, within `ASK_SECONDS`; None if it is unknown.
 
-    It is in the lists of vLLM, in `/props` of llama.cpp, in `/api/ps` and `/api/show` of Ollama (the last three only on
-    local servers), or in the price list.
+    vLLM reports the window in its list of models, and llama.cpp in `/props`. Ollama reports it in `/api/ps` for a
+    loaded model, and in `/api/show`. The last three are requested only from servers on this machine or in a private
+    network. The price list has the windows of OpenAI's models.
     """
     if base_url == OPENAI_URL:
         return window_in_price_list(model, base_url)

@@ -130,7 +130,11 @@ def _text_of(body: bytes) -> str:
 
 
 def error_of(body: bytes) -> tuple[str, str]:
-    """Return the message, the parameter and the code of an error body, also of Gemini, OpenRouter and web pages."""
+    """Return the message of an error body, with the parameter that the error names, and the code of the error.
+
+    A body in another format gives its text, or the title of a web page, and no code. Gemini puts the error into a list.
+    OpenRouter puts the error of the server behind it into `metadata` of its own error.
+    """
     if has_more_values(body, _VALUES_MAX):
         return _text_of(body), ""
     try:
@@ -182,7 +186,11 @@ def status_named_by(error: Any) -> int | None:
 
 
 def error_fault(error: Any, *, begun: bool, secret: str) -> Fault:
-    """Return the fault for an error in an answer with status 200: of its own status; once `begun`, charged."""
+    """Return the fault for an error in an answer with status 200, or in its event stream.
+
+    `begun` says that the model has already written something. The provider may have charged that, so the fault is then
+    a server error. Otherwise the error counts as an answer with the status that it names.
+    """
     message, code = error_of(json.dumps({"error": error}).encode())
     status = None if begun else status_named_by(error)
     return Fault(
@@ -207,7 +215,11 @@ def _status_kind(status: int, code: str) -> FaultKind:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds that the server asks to wait (RFC 9110, 10.2.3), by its own clock; None if it does not ask."""
+    """Return the seconds that the server asks to wait, from `retry-after-ms` or `retry-after` (RFC 9110, 10.2.3).
+
+    Some servers send a time in seconds since 1970 (`_TIME_MIN`). A date is compared with the response's own `date`, if
+    there is one, so a wrong clock here has no effect.
+    """
     if (exact := _number(headers.get("retry-after-ms"))) is not None:
         return exact / 1000
     text = headers.get("retry-after")

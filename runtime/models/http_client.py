@@ -21,11 +21,14 @@ Client = TypeVar("Client")
 def open_client(
     make: Callable[[httpx2.AsyncClient], Client], *, refused: type[Exception], base_url: str, reply_bytes_max: int
 ) -> Client:
-    """Return the client that `make` builds on an HTTP client. Raises `UsageProblem` for a proxy or certificate.
+    """Return the client that `make` builds on an HTTP client.
 
-    Proxies are those of the environment, but none for this machine. Redirects are not followed; compressed and
-    oversized answers are not read. A local server gets a new connection for each request: llama.cpp closes its own
-    silently.
+    Proxies are taken from the environment, except for a server on this machine. Redirects are not followed; compressed
+    and oversized answers are not read. A server on this machine or in a private network gets a new connection for each
+    request: llama.cpp silently closes its connection after a streamed reply, and a request on it would be lost.
+
+    Raises:
+        UsageProblem: for a proxy or a certificate of the environment that is not valid.
     """
     _check_proxies()
     host = urlsplit(base_url).hostname or ""

@@ -73,7 +73,11 @@ _NAMES = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 
 
 async def find_json(reply: Reply, thoughts: str) -> Reply:
-    """Return a reply whose text is the requested JSON, from its text or its `thoughts`; else the same reply."""
+    """Return a reply whose text is the requested JSON; the same reply if no JSON is found.
+
+    `thoughts` is the model's reasoning. It replaces an empty text, because some servers put the JSON there. Reasoning
+    without JSON is cut to its end and marked as reasoning.
+    """
     if not reply.text.strip() and thoughts.strip():
         if not is_whole(thoughts) and await trio.to_thread.run_sync(_mend, thoughts.strip()) is None:
             return replace(reply, text=as_reasoning(thoughts[-THOUGHTS_KEPT:]))
@@ -153,7 +157,10 @@ CONNECT_SECONDS_MAX = 10.0
 """The longest time to wait for a server to accept a connection. A timeout here counts as a refused connection."""
 
 STALL_SECONDS = 60.0
-"""The longest silence in a stream that has begun, or half of the call's time limit if that is more."""
+"""The longest silence in a stream after the model has written something. Before that, the model may think.
+
+A call whose time limit is more than twice as long may be silent for half of that limit: a slow server writes slowly.
+"""
 
 _CLOSE_SECONDS_MAX = 2.0
 _CONTENT_TYPE_MAX = 40

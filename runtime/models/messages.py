@@ -39,7 +39,11 @@ class _Message(BaseModel):
 
 
 class MessageReader(AnswerReader):
-    """Reads a message. The input of its only tool call is the reply, else its text. Invalid usage is none."""
+    """Reads a message.
+
+    If the model calls one tool, the tool's input is the reply, because the text may only announce the call. Otherwise
+    the text is the reply. Reasoning is counted, but is not part of the reply. Invalid usage counts as not reported.
+    """
 
     called = "message"
 

@@ -39,10 +39,15 @@ async def open_openai(
     servers: Servers | None = None,
     responses: bool = False,
 ) -> AsyncIterator["OpenAIModel"]:
-    """Open a model of an OpenAI-compatible server, by default OpenAI itself. Raises `UsageProblem`.
+    """Open a model of an OpenAI-compatible server, by default OpenAI itself, and close it at the end of the block.
 
-    `stall_seconds` is the longest silence in a reply that has begun (None: by the call's limit). `responses` uses the
-    Responses API, and `servers` what the home knows (None: nothing).
+    Requests use chat completions, or with `responses` the Responses API. The environment names the proxies; a server on
+    this machine has none. `stall_seconds` is the longest silence in a reply that has begun; None computes it from the
+    time limit of the call. `prompt_cache` says which servers get the fields of the prompt cache. `servers` is what the
+    home knows about its servers; None if it knows nothing.
+
+    Raises:
+        UsageProblem: for a key, base URL or proxy that is not valid.
     """
     url = check_base_url(base_url) if base_url else OPENAI_URL
     secret = check_key(api_key, place="OPENAI_API_KEY")
@@ -75,7 +80,13 @@ async def open_anthropic(
     prompt_cache: PromptCache = "auto",
     servers: Servers | None = None,
 ) -> AsyncIterator["AnthropicModel"]:
-    """Open a model with the Messages API, by default Anthropic's, like `open_openai`. Raises `UsageProblem`."""
+    """Open a model of a server with the Messages API, by default Anthropic's, and close it at the end of the block.
+
+    The arguments are the same as for `runtime.models.open_models.open_openai`.
+
+    Raises:
+        UsageProblem: for a key, base URL or proxy that is not valid, and if the extra `anthropic` is missing.
+    """
     url = check_base_url(base_url, place="ANTHROPIC_BASE_URL") if base_url else ANTHROPIC_URL
     url = url.removesuffix("/v1")  # It is a part of the paths, and often written into the address.
     secret = check_key(api_key, place="ANTHROPIC_API_KEY")

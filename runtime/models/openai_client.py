@@ -58,8 +58,9 @@ class OpenAIModel(HttpModel):
 class ResponsesModel(OpenAIModel):
     """A model behind OpenAI's Responses API. Use `open_openai` with `responses`.
 
-    The server stores nothing: each attempt of a visit sends the encrypted reasoning back, unless the server refuses
-    that.
+    The server stores nothing. So each request asks for the reasoning in encrypted form, and the next attempt of the
+    same visit sends it back. If the server refuses to send the reasoning, later requests do not ask for it. If the
+    server refuses to accept the reasoning, the request is sent again at once without it. Both refusals cost nothing.
     """
 
     provider = "openai-responses"

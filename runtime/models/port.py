@@ -75,7 +75,11 @@ HEARD_MAX = 4_000
 """How many characters of an unfinished reply are shown at most."""
 
 Heard = Callable[[int, Callable[[], str]], None]
-"""Called with the characters of a streamed reply so far, and a function for the last `HEARD_MAX` of its text."""
+"""A function that is called while a streamed reply comes in.
+
+It takes the number of characters that the model has written so far, with its reasoning. Its second argument is a
+function that returns the last `HEARD_MAX` characters of the reply's text, without reasoning and key.
+"""
 
 
 @dataclass(frozen=True, slots=True)

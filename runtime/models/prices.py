@@ -14,8 +14,9 @@ def find_price(
 ) -> Price | None:
     """Return the price of a model at a server; None if it is unknown.
 
-    The user's table `own` is first, then the snapshot in genai-prices for the provider of `base_url` (None: OpenAI) on
-    the day `at` (UTC seconds), at its highest hour.
+    `own` is the user's table by model name, and takes precedence. `base_url` selects the provider (None: OpenAI),
+    because prices differ between providers. `at` (UTC seconds since 1970) is the day whose prices count. If prices
+    change with the hour, the highest price counts. The list is the snapshot in genai-prices; nothing is downloaded.
     """
     if own is not None and name in own:
         return own[name]
@@ -35,7 +36,11 @@ _SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:
 
 
 def price_in_list(provider: str, model: Any, at: float) -> Price | None:
-    """Return the price of a listed model on a day; None if its tokens do not limit its cost, as with searches."""
+    """Return the price of a listed model on a day; None if the tokens of a call do not limit its cost.
+
+    They do not if the model is not priced by tokens. Nor do they if the model searches the web without being asked,
+    unless the list has a price for each request.
+    """
     day = datetime.fromtimestamp(at, UTC)
     hours = [model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
     lists = list({id(prices): prices for prices in hours}.values())

@@ -82,7 +82,11 @@ class Probes:
     async def ask(
         self, provider: str, model: Askable, fault: Fault | None, *, fresh: float, clock: Clock
     ) -> Fault | None:
-        """Return None if a provider (and after a fault the model) is available, else a fault at most `fresh` s old."""
+        """Return None if a provider is available, else its fault.
+
+        `fault` is the reason for waiting. If the provider lacks a model, it counts as available after it lists the
+        model. A refusal that is at most `fresh` seconds old is returned again.
+        """
         return _meaning(await self._ask(provider, model.ask_models, fresh, clock.now), model.name, fault)
 
     async def _ask(

@@ -23,7 +23,9 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 CALL_SECONDS = 120.0
 """The time limit of one call in seconds if nobody sets one."""
 LOCAL_CALL_SECONDS = 600.0
-"""The time limit of a call to a server in a private network, which may load the model first."""
+"""The time limit of one call to a server on this machine or in a private network. Such a server may load the model
+first and write slowly.
+"""
 
 _HOST_MAX = 253
 _REGION = re.compile("[a-z0-9-]{1,40}")
@@ -40,13 +42,21 @@ _PRIVATE = tuple(
         ),
     )
 )
-"""The private networks. `is_private` of `ipaddress` also holds for Teredo, and for reserved addresses."""
+"""The addresses that count as private networks.
+
+`is_private` of `ipaddress` also holds for Teredo, which leaves the network, and for addresses that are reserved or only
+for examples.
+"""
 
 
 def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
-    """Return the base URL without its trailing slash: `https`, or `http` to a private address in digits, not to a name.
+    """Return the base URL without its trailing slash.
 
-    Raises `UsageProblem` at `place`, without the URL, which may hold a password.
+    It must be `https`, or plain `http` to this machine or to a private address in digits. A name could resolve to any
+    address, and the key and the prompt would be sent unencrypted.
+
+    Raises:
+        UsageProblem: naming `place`, never the URL itself, which may hold a password.
     """
     try:
         parts = urlsplit(text.strip())
@@ -329,7 +339,9 @@ def matches_marks_only(model: str) -> bool:
 def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marked: bool) -> dict[str, Any]:
     """Return a body of an OpenAI interface with the run's cache key. With `marked`, its messages get marks.
 
-    At most four marks end the system message, and prefixes that later requests may repeat.
+    One mark ends the system message. Further marks end those prefixes of the user message that later requests may
+    repeat. The provider accepts four. The provider's default mark at the end of the prompt is disabled: no other prompt
+    begins with this whole prompt.
     """
     fields = dict(body)
     if request.run:

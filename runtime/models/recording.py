@@ -75,7 +75,16 @@ class RecordingModel:
         missing: Model | None = None,
         add: Callable[[ModelRequest, Reply], RecordedAnswer] | None = None,
     ) -> None:
-        """Take the recording, in order. `missing` is asked in the mode `record`, and `add` records its reply."""
+        """Take the recording.
+
+        Args:
+            answers: in the order in which they were recorded.
+            mode: what answers a prompt that is not there.
+            name: the model's name.
+            redacted: returns a text without secrets, as the fingerprints are of such texts.
+            missing: the model that is asked in the mode `record`.
+            add: adds its reply to the recording.
+        """
         self._answers, self._mode, self._name = list(answers), mode, name
         self._redacted, self._missing, self._add = redacted, missing, add
         self._used: set[int] = set()
@@ -185,7 +194,11 @@ class _Part(Value):
 
 @dataclass
 class RecordingFile:
-    """A recording in a YAML file, a document ended by `...` per reply. A cut end is replaced."""
+    """A recording in a YAML file. Each reply is added as a document that ends in `...`.
+
+    Text after the last `...` was cut off by a crash: it is not read, and the next reply replaces it. A file without any
+    `...` is one document. Several runs of one process may add to the file, but not several processes at a time.
+    """
 
     path: Path
     """The file; it may be missing before the first reply."""

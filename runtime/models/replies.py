@@ -319,7 +319,11 @@ def _bad_text(value: Any) -> str:
 
 
 def _python_as_json(text: str) -> str | None:
-    """Return the JSON form of a text that consists only of Python literal tokens, without evaluation; else None."""
+    """Return the JSON form of a text that consists only of Python literal tokens; None for any other text.
+
+    Only strings and three names are written differently, so the text is translated token by token. Nothing is
+    evaluated. The JSON parser decides whether the result is valid.
+    """
     parts: list[str] = []
     at = 0
     while at < len(text):

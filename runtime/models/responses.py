@@ -18,7 +18,12 @@ _FAILED = frozenset({"incomplete", "failed", "cancelled"})
 
 
 class ResponseReader(AnswerReader):
-    """Reads a response: the text of its final messages, else its only function call, else its refusal."""
+    """Reads a response.
+
+    The reply is the text of its final messages, without messages that comment on the work. If there is no text, the
+    reply is the arguments of its only function call, else its refusal. Reasoning is counted, but is not a part of the
+    reply. A stream ends only with an event that has the whole response. Invalid usage counts as not reported.
+    """
 
     called = "response"
     places = ("", "the arguments of a function call", "")
@@ -172,7 +177,11 @@ class _Kept:
 
 
 class KeptReasoning:
-    """The output of earlier attempts, in memory by visit, for the next attempt, unless it may cost too much."""
+    """The output of earlier attempts, by visit. The next attempt of the visit sends its encrypted reasoning back.
+
+    The output is only in memory, so the first attempt after a restart is sent without it. It is also left out if its
+    tokens may exceed the bytes of the prompt. So no call costs more than was reserved for it.
+    """
 
     def __init__(self) -> None:
         self._visits: OrderedDict[tuple[str, str], _Kept] = OrderedDict()

@@ -57,7 +57,14 @@ class _Scripted:
 
 
 class ScriptedModel:
-    """Answers from a script, named `place` with `lines`, after the entries `used`; then `NOT_FOUND`."""
+    """Answers from a script.
+
+    `place` names the script in messages. `lines` holds the lines of its keys and list entries. `used` counts the used
+    entries of each step's list.
+
+    A request beyond the end of its step's list gets `NOT_FOUND`, which is final: the script does not fit the run. This
+    is not an exception: an exception would count as a bug of the actor.
+    """
 
     def __init__(
         self,

@@ -29,7 +29,9 @@ from runtime.models.refusals import DAY_SECONDS, Refusals
 FIRST_CALLS = 10
 """The largest number of calls in flight to a server that has not answered yet. Its limits are not known."""
 RESET_MAX = 120.0
-"""The longest time in seconds that calls wait for a reset; later calls are sent, and perhaps refused."""
+"""The longest time in seconds that calls wait for a reset. If the reset comes later, calls are sent after this time.
+When the server refuses them, their runs wait for the provider.
+"""
 MARGIN = 1.0
 """Seconds that are added to each reset, because some servers round it down."""
 LIMIT_MAX = 10**9
@@ -199,7 +201,11 @@ MODELS_MAX = 200
 LIMITS_MAX = 100
 """The largest number of servers and keys whose rate limits are kept. The oldest are dropped first."""
 KEY_HASH = 4
-"""How many hexadecimal digits of a key's hash are kept: too few to confirm a guess; equal ones share limits."""
+"""How many hexadecimal digits of a key's hash are kept: too few to confirm a guessed key.
+
+Two keys with the same digits share their limits. With five keys for one server, the chance of two such keys is 1 in
+6,500.
+"""
 
 LOCK_SECONDS = 0.05
 """The longest wait in seconds for the lock of the file. All runs of the process wait meanwhile."""
@@ -237,7 +243,13 @@ class Servers:
         refusals: Mapping[str, Refusals] | None = None,
         charge_gateway_errors: bool = True,
     ) -> None:
-        """Take the path of the file (None: only memory), the `refusals` by interface, and whether 502 and 504 cost."""
+        """Take the path of the file.
+
+        Args:
+            path: None keeps everything in memory. A missing file is created by the first change.
+            refusals: the parameters that servers may refuse, by interface.
+            charge_gateway_errors: whether a 502 or 504 is charged, unless the server is on this machine.
+        """
         self._path, self._known = path, Known()
         self._version: tuple[int, ...] = ()
         self._unshared_until = 0.0

@@ -43,7 +43,11 @@ def read_response_usage(reported: Any) -> Usage | None:
 
 
 def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
-    """Return the usage of an Anthropic message, perhaps contradictory; None if it is missing or invalid."""
+    """Return the usage of an Anthropic message; None if it is missing or invalid.
+
+    Cached tokens are counted apart from other input. Thoughts are counted within the output. If a part is not a count,
+    or is larger than its whole, the numbers are contradictory.
+    """
     reported = fields_of(reported)
     kept, parts = fields_of(reported.get("cache_creation")), fields_of(reported.get("output_tokens_details"))
     totals = [_count(reported.get(name)) for name in ("input_tokens", "output_tokens")]
@@ -73,8 +77,10 @@ def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
 def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usage:
     """Return the usage of a call from its two totals and the parts that servers report in several places.
 
-    OpenAI counts cached and reasoning tokens within the totals, Anthropic beside them, unless `total_tokens` says
-    otherwise. Tokens of `total_tokens` beyond the totals are output. Anything else is contradictory.
+    OpenAI counts cached and reasoning tokens within the totals. Anthropic's names for cached tokens are counted beside
+    the prompt, unless `total_tokens` or OpenAI's details say otherwise. Tokens in `total_tokens` beyond prompt and
+    completion count as output: some servers report reasoning so. Numbers that fit none of these rules are
+    contradictory.
     """
     prompt_parts, completion_parts = (
         fields_of(reported.get(f"{side}_tokens_details")) for side in ("prompt", "completion")

@@ -64,7 +64,11 @@ class GatedProcess:
         return self._process
 
     async def run(self) -> CommandExit:
-        """Let the command begin. Return how its group ended, also if cancelled. Raises `CommandNotStarted`."""
+        """Let the command begin. Return how it ended, after its whole group has ended.
+
+        Cancellation ends the group: SIGTERM, then SIGKILL after `GRACE_SECONDS`. Processes of the group that
+        outlive the command are ended too. Raises `CommandNotStarted`.
+        """
         self.begin()
         try:
             output, dropped = await self._read()
@@ -122,10 +126,12 @@ async def start_gated(
     output_bytes_max: int = OUTPUT_BYTES_MAX,
     talks: bool = False,
 ) -> AsyncIterator[GatedProcess]:
-    """Start the gate of a command (no shell) in a folder, and yield it. Leaving the block ends its whole group.
+    """Start the gate of a command and yield it. Leaving the block ends every process of its group.
 
-    `environment` is the whole environment. Its stderr goes to its stdout; with `talks`, all three streams are pipes.
-    Before the first command, this process becomes unreadable to it (`hide_process`).
+    `arguments` are the program and its arguments: no shell reads them. `folder` is where the program runs.
+    `environment` is its whole environment. Its stdin is empty, and its stderr goes to its stdout. It inherits the open
+    files `inherited`, by number. With `talks`, all three are pipes of the process that `begin` returns. Before the
+    first command, this process becomes unreadable to it (`hide_process`).
     """
     hide_process()
     gate_read, gate_write = os.pipe()
@@ -163,8 +169,9 @@ async def start_gated(
 async def end_group(name: str) -> bool:
     """End the process group whose leader has this name. Return whether the group is certainly gone.
 
-    Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`, and waits `KILLED_SECONDS`. A group of another machine is not
-    seen.
+    A group of another machine, container or boot cannot be seen from here. Then return False, unless the machine is
+    known to have restarted since. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`, and waits for at most
+    `KILLED_SECONDS`.
     """
     parts = parts_of(name)
     if parts is None:

@@ -134,7 +134,9 @@ def check_assurance(level: str) -> None:
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest size in bytes of a `.jsonl` file, which is read line by line. Other files are read like a reply."""
+"""The largest size in bytes of a `.jsonl` file. It is read line by line: memory holds one line of at most `BYTES_MAX`
+bytes and its report. Other files are read only up to the largest size of a plan.
+"""
 
 
 def _cases(name: str) -> Iterator[PlanToCheck]:

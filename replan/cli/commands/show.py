@@ -402,7 +402,11 @@ async def _document(reader: RunReader, name: str | None, *, form: str, view: str
 
 
 def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_json: bool) -> int:
-    """Print the messages of a call (None: of the newest run). Return the exit code: 1 if the hash differs."""
+    """Print the messages of a call of a run. Return the exit code. If `wanted` is None, use the newest run.
+
+    The code is 1 if the messages do not have the stored hash, for example because this release renders prompts
+    differently.
+    """
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import print_json, print_text

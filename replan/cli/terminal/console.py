@@ -183,7 +183,11 @@ def _print_folded(lines: Iterable[Line], console: "Console") -> None:
 
 
 def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
-    """Print a line on stdout. On a terminal, it is folded between words, `cut` to the width, or left `whole`."""
+    """Print a line on stdout.
+
+    On a terminal, a line that is too long is folded between words. With `cut`, the line ends in an ellipsis. With
+    `whole`, the terminal folds it.
+    """
     if not sys.stdout.isatty():
         print_lines([row])
     elif cut:

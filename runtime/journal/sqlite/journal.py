@@ -140,11 +140,22 @@ async def open_sqlite(
     budget: BudgetSource | None = None,
     use_another: str = folder.USE_ANOTHER,
 ) -> AsyncIterator[Journal[E]]:
-    """Open the journal in a file, made with its folder (0600, 0700) if missing. At the end all writes are done.
+    """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
 
-    `busy_seconds` is how long to wait for another writer. With `vfs`, an APSW file system, nothing is checked. Raises
-    `UsageProblem` for an unsafe folder, `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `StorageFull`; writes
-    raise `JournalMoved` if the file is another one.
+    When the context ends, all writes that it was given are done, and no thread or file is left open. A write raises
+    `JournalMoved` if the file at the path is not the open one any more.
+
+    Args:
+        path: the file.
+        codecs: the codecs of the kinds of runs that can be read; a single codec is that of `FIRST_KIND`.
+        clock: the journal's clock.
+        vfs: a file system registered with APSW; no folder or mode is checked then.
+        busy_seconds: how long to wait for another process that is writing.
+        budget: the daily budget; None means no limit.
+        use_another: how the user chooses another folder, for messages about one that cannot be used.
+
+    Raises `UsageProblem` for a folder that is not safe or cannot be written, `JournalDamaged`, `JournalNewer`,
+    `JournalUnreadable`, `StorageFull`.
     """
     if vfs is None:
         folder.prepare_folder(path.parent, use_another)

@@ -87,8 +87,9 @@ async def open_writer(
 ) -> AsyncIterator["SqliteWriter"]:
     """Open a connection for writing, with its thread. At the end, finish all jobs and close both.
 
-    `begun` is called in each transaction, and `check` after each commit of at most `group_max` jobs; an error of theirs
-    is that of every job. Raises the error of `connect`, translated by `explain`.
+    `busy_seconds` is how long to wait for another process that writes. At most `group_max` jobs share a commit. `begun`
+    is called in each transaction before its jobs, and `check` after each commit. If one of them raises, every job in
+    the group gets the error. Raises the error of `connect`, translated by `explain`.
     """
     async with open_thread(name, connect, explain) as thread:
         connection = await thread.do(lambda connection: connection)
