@@ -99,7 +99,7 @@ class _Loader:
                 raise loaded.document.problem(
                     f"guard {review.NAME!r} asks a person, which a child workflow cannot do",
                     ("action_pairs", step, "guard"),
-                    f"review the step that runs it, in {document.source}",
+                    f"put this guard on the step that runs the child workflow, in {document.source}",
                 )
         return loaded, policy
 

@@ -188,7 +188,7 @@ REMEDIES: Mapping[str, str] = {
     Code.UNKNOWN_GUARD: "a guard{place} that the workflow allows",
     Code.BAD_BUDGET: "a retry budget within the limits{place}",
     Code.MIXED_REPEATABLE: "the same `repeatable` for all steps",
-    Code.BAD_OUTCOME: "a name of its own for each outcome{place}",
+    Code.BAD_OUTCOME: "a different name for each outcome{place}",
     Code.STRATEGY_NOT_FOLLOWED: "a step that implements the key step{place}",
     Code.UNBOUND: "a tool for the name{place}, or another name",
     Code.INITIAL_UNDEFINED: "the tokens that hold at the start{place}",

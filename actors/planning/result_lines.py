@@ -31,7 +31,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.events import Record
 from runtime.core.ledger import COUNTED, ZERO
 
-UNANSWERED = "answer in the problem what was asked, and run it again"
+UNANSWERED = "add the answer to the text of the problem, and run the problem again"
 """The advice if a question has no answer and the run accepts no answer any more."""
 
 _BY_CODE: Mapping[str, str] = {
@@ -381,7 +381,7 @@ def _author_lines(config: RunConfig) -> list[Line]:
     again = f"retries word for word {known.repeats:.0%}"
     if known.source == "middle":
         return [
-            line(f"nothing is known about {config.model}, so the middle of all measured models is assumed:", "dim"),
+            line(f"nothing is known about {config.model}, so the average of all measured models is assumed:", "dim"),
             line(f"  {first}, {retries_text}, {again}", "dim"),
         ]
     return [line(f"known of {config.model}: {first}, {retries_text}, {again}; source: {known.source}", "dim")]

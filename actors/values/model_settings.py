@@ -100,7 +100,7 @@ class ModelSettings(Config):
     stop: Annotated[tuple[Stop, ...], BeforeValidator(_texts), Field(max_length=4)] = Field(
         default=(), exclude_if=_is_not_set
     )
-    """Up to four texts, each of which ends the reply."""
+    """Up to four texts. The reply ends as soon as the model writes one of them."""
     context_window: Annotated[int, Field(strict=True, ge=1, le=10**9)] | None = Field(
         default=None, exclude_if=_is_not_set
     )

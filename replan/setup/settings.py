@@ -235,7 +235,8 @@ class ConfiguredBudget:
                 if _limits_set(self._budget) <= _limits_set(budget):
                     self._budget = budget
                 else:
-                    self._keep(f"{self._path}: a limit is missing; to remove a limit, start the process again")
+                    kept = "a limit was removed, so the old limits stay; to remove a limit, start the process again"
+                    self._keep(f"{self._path}: {kept}")
         return self._budget
 
     def _keep(self, reason: str) -> None:

@@ -110,7 +110,7 @@ class _Capped(httpx2.AsyncByteStream):
                 await self.aclose()  # An error's body is read by the client, which would leave it open.
                 text = f"the answer is larger than {self._bytes_max} bytes"
                 if bytes_left >= 0:
-                    text = f"the answer has more than {self._pieces_max:,} pieces"
+                    text = f"the answer came in more than {self._pieces_max:,} chunks"
                 raise RejectedAnswer(FaultKind.TOO_LARGE, text, self._status)
             yield chunk
 

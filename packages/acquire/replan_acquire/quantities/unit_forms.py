@@ -1,8 +1,8 @@
 """The forms in which documents write a unit, products of units, and rates. Pure.
 
 A rate is a unit after "per". Documents leave rates out: they write "2,400 EUR per year" for a spend in
-EUR/customer/year, and "2,400 EUR" for an annual spend. A counted unit is a unit that a profile declares and that
-nothing converts into, such as `customer`.
+EUR/customer/year, and "2,400 EUR" for an annual spend. A counted unit, such as `customer`, is declared by a profile,
+and no other unit can be converted into it.
 """
 
 import itertools

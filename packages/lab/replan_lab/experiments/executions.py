@@ -180,7 +180,7 @@ class _Executor:
                 body = {"kind": "answer", "question": request_id, "answer": self._answer(work.request)}
                 return Mailed(self._mail, f"answer-{self._mail}", json.dumps(body), now + PERSON_SECONDS)
             case _:
-                raise AssertionError(f"nothing of a simulated execution has the address {work.address}")
+                raise AssertionError(f"a simulated execution answers no work for the address {work.address}")
 
     def _new_plan(self, state: State, request: ReplanRequested) -> str:
         assert state.replan is not None, f"the request {request.request_id} is that of a replan"

@@ -304,7 +304,7 @@ def _write(
     files = path.parent / FILES
     value = {
         "name": path.stem,
-        "description": "A rung of a race of workflows, policies and budgets.",
+        "description": "One round of a race between workflows, policies and budgets.",
         "problems": [str(Path(problem).absolute()) for problem in order.problems],
         "models": [order.model],
         "pipelines": [item.pipeline(FILES) for item in entrants],

@@ -74,7 +74,10 @@ class RunComparison:
 
 
 def agrees(then: Any, now: Any, *, in_every_field: bool) -> bool:
-    """Return whether two decisions are the same: in all fields with `in_every_field`, otherwise in their effect."""
+    """Return whether two decisions are the same.
+
+    With `in_every_field`, the fields that only explain a decision count too.
+    """
     if type(then) is not type(now):
         return False
     if then == now:

@@ -52,7 +52,10 @@ class Recent:
         self._times: dict[str, deque[float]] = {}
 
     def add(self, client: str) -> bool:
-        """Count an action of a client and return True. Return False without counting if the last minute is full."""
+        """Count an action of a client and return True.
+
+        Return False, and count nothing, if the client has had `most` actions in the last minute.
+        """
         now = self._clock()
         times = self._times.setdefault(client, deque())
         while times and times[0] <= now - MINUTE:

@@ -299,7 +299,7 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="rest_of_plan",
         scope="read",
-        summary="Read the plan of a planning run, or what is left of that of an execution, to edit it.",
+        summary="Read the plan of a planning run, or the steps that an execution has not done yet, to edit them.",
         gives=bodies.RestOfPlan,
         function=read_operations.rest_of_plan,
         http=HttpAddress(method="GET", path=f"{RUN}/plan"),
@@ -411,7 +411,7 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="read_offer",
         scope="read",
-        summary="Read the names and ceilings of clients.",
+        summary="Read which workflows, models and tools a client may use, and the ceilings of its limits.",
         gives=bodies.OfferBody,
         function=read_operations.offer,
         http=HttpAddress(method="GET", path="/api/offer"),

@@ -172,7 +172,7 @@ class Starts:
                     for statement, values in statements:
                         rows = database.execute(statement, values).fetchall()
         except apsw.Error as error:
-            hint = "remove it: the limits of clients and idempotency keys begin anew"
+            hint = "delete this file; the counts of clients' starts and the stored idempotency keys are lost"
             cause = f"the database cannot be used: {error}"[:200]
             raise UsageProblem(cause, place=str(self._path), hint=hint) from None
         return rows

@@ -100,7 +100,10 @@ def model_label(model: str) -> str:
 
 
 def provider_label(model: str) -> str:
-    """Return the provider whose interface a server has, as the conventions require; `replan` for our own models."""
+    """Return the conventions' name of the provider whose API a model's server has.
+
+    It is `replan` for a scripted or recorded model.
+    """
     named = _find_model(model)
     return "replan" if named is None else PROVIDERS[named.provider].traced_as or named.provider
 

@@ -75,7 +75,7 @@ def values_in_form(text: str) -> dict[str, str]:
     for line in filter(None, map(str.strip, text.split("\n"))):
         path, sign, value = map(str.strip, line.partition("="))
         if not sign or not path or path in found:
-            hint = "a line PATH = VALUE for each field"
+            hint = "write a line PATH = VALUE for each field"
             raise UsageProblem(f"{line[:60]!r} gives no value", place="given", hint=hint)
         found[path] = value
     return found
