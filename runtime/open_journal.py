@@ -23,7 +23,10 @@ FORMS = "sqlite:PATH or memory: or postgresql://…"
 
 @dataclass(frozen=True, slots=True)
 class JournalScheme:
-    """The functions for journals whose URLs have one scheme, None if not supported. All raise `UsageProblem`."""
+    """The functions for journals whose URLs have one scheme. A function is None if it is not supported.
+
+    All raise `UsageProblem` for a URL that cannot be used. `place` names the setting with the URL, for messages.
+    """
 
     open: Callable[[str, Codec[Any] | Codecs, Clock, BudgetSource | None], AbstractAsyncContextManager[Journal[Any]]]
     """Open the journal with a URL: `open(url, codecs, clock, budget)`. The other arguments are as in `open_journal`."""
@@ -51,7 +54,10 @@ JOURNALS = PluginGroup(
 
 
 def scheme_of(url: str) -> JournalScheme | None:
-    """Return the functions for a URL `SCHEME://…`; None if unknown. Raises `UsageProblem` for a broken scheme."""
+    """Return the functions for a URL `SCHEME://…`; None for another form or an unknown scheme.
+
+    Raises `UsageProblem` for an installed scheme that cannot be used.
+    """
     scheme, _, rest = url.partition(":")
     found: JournalScheme | None = JOURNALS.get(scheme) if rest.startswith("//") else None
     return found
@@ -89,7 +95,10 @@ def open_journal(
 
 
 def open_wakeup(url: str, place: str) -> WakeUp:
-    """Return what wakes hosts through the database with this URL. Raises `UsageProblem` at `place`."""
+    """Return the object that wakes hosts through the database with this URL. Messages name the URL `place`.
+
+    Raises `UsageProblem`.
+    """
     found = _database(url, place).open_wakeup
     if found is None:
         raise UsageProblem("a journal of this form wakes no hosts", place=place, hint=f"unset {place}")
@@ -97,7 +106,10 @@ def open_wakeup(url: str, place: str) -> WakeUp:
 
 
 def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatcher]:
-    """Return the engine that places runs on workers, in this database. Raises `UsageProblem` at `place`."""
+    """Return the engine that places runs on workers, in the database with this URL. Messages name the URL `place`.
+
+    Raises `UsageProblem`; entering raises the errors of the database.
+    """
     found = _database(url, place).open_dispatcher
     if found is None:
         raise UsageProblem("a journal of this form has no queue for workers", place=place, hint="use replan host")

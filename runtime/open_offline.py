@@ -40,7 +40,10 @@ def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspec
 
 @contextmanager
 def open_raw(url: str, *, make: bool = False, use_another: str = USE_ANOTHER) -> Iterator[RawStore]:
-    """Open a journal to copy runs from or to it; `make` makes a missing file. Raises the errors of opening it."""
+    """Open a journal to copy runs from or to it. With `make`, a missing file is made.
+
+    Raises the errors of opening a journal, and `UsageProblem` for a missing file.
+    """
     kept = _find(url)
     if isinstance(kept, JournalScheme):
         if kept.open_raw is None:

@@ -1,4 +1,7 @@
-"""The models of a step of a workflow file and of the key `search`. Pure."""
+"""The models of a step of a workflow file and of the key `search`. Pure.
+
+The methods of `actors.config.workflow.Workflow` apply the workflow's defaults to a step.
+"""
 
 import operator
 from collections.abc import Mapping

@@ -76,7 +76,10 @@ _COMPOSITES = {
 
 
 def is_foreign(document: ParsedFile) -> bool:
-    """Return whether a `.json` file, translated or not, is AtomicGuard's: it has only keys of AtomicGuard."""
+    """Return whether a file is AtomicGuard's: a `.json` file with steps, whose keys all exist in AtomicGuard.
+
+    A translated document gives the same answer.
+    """
     steps = document.value.get("action_pairs")
     if not document.source.endswith(".json") or not isinstance(steps, dict):
         return False

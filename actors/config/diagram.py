@@ -1,6 +1,7 @@
-"""Draws a workflow as Mermaid text or as a graph: steps, guards, budgets, `requires` and escalation edges.
+"""Draws a workflow as text (Mermaid, DOT) or as a graph: steps, guards, budgets, `requires` and escalation edges.
 
-Escalation edges are dashed, and go to `escalate_to` or the required steps, if these have a `backtrack_budget`.
+Escalation edges are dashed. They go from a step to its escalation targets, or to the steps that it requires if it names
+no targets, but only to steps with a `backtrack_budget`. The pattern of step ids needs no escaping; labels are escaped.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,10 @@
 """Finds and loads workflows, with the prompts and plan files that they name, and policies.
 
 A workflow is named by a shipped name, an alias or a path. A name with a path separator or one of the suffixes `.yaml`,
-`.yml`, `.json` is a path. A `.json` workflow that names no prompts uses the `prompts.json` beside it, like AtomicGuard.
+`.yml`, `.json` is a path. A file in the current folder with any other name is used only if no workflow of this name is
+shipped. The caller passes the root folder of shipped data: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A
+relative path to prompts counts from the workflow's own folder. A `.json` workflow that names no prompts uses the
+`prompts.json` beside it, like AtomicGuard.
 """
 
 import os
@@ -34,9 +37,12 @@ def find_shipped(
     *,
     place: str = "",
 ) -> Path:
-    """Return the file of a name or path, relative to `folder`. Raises `UsageProblem` for an unknown name.
+    """Return the file of a name or path; a relative path counts from `folder`.
 
     `others` are further valid names, for the hint. A path is returned even if no such file exists.
+
+    Raises:
+        UsageProblem: no file of this name is shipped.
     """
     if os.sep in name or "/" in name or name.endswith(_SUFFIXES):
         return folder / Path(name).expanduser()
@@ -97,14 +103,22 @@ def shipped_policies(root: Path) -> tuple[str, ...]:
 
 
 def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, ParsedFile, tuple[str, ...]]:
-    """Return a workflow without its prompts, its document, and notices. Raises `UsageProblem`."""
+    """Return a workflow without its prompts, its document, and notices for the user.
+
+    Raises:
+        UsageProblem: there is no such workflow, or it is invalid.
+    """
     path = find_shipped(ALIASES.get(name_or_path, name_or_path), root / "configs" / "workflows", "workflow", ALIASES)
     document, notices = translate(read_document(path))
     return document.read_as(Workflow), document, notices
 
 
 def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
-    """Return a workflow with its prompts and plan files. Raises `UsageProblem`."""
+    """Return a workflow with its prompts and plan files; every step that calls a model has a prompt entry.
+
+    Raises:
+        UsageProblem: a workflow, its prompts or its plan files are missing or invalid.
+    """
     return add_prompts(*read_workflow(name_or_path, root), root)
 
 
@@ -134,7 +148,11 @@ def _load_prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> t
 
 
 def _note_missing_prompt(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
-    """Note in `missing` that a step of an AtomicGuard file has no prompt. Raises `UsageProblem` for other files."""
+    """Return the workflow; if a step of an AtomicGuard file has no prompt, that is noted in `missing`.
+
+    Raises:
+        UsageProblem: the step has no prompt, and the file is not AtomicGuard's.
+    """
     try:
         find_prompt_entry(loaded.prompts, loaded.workflow, step)
     except UsageProblem as problem:
@@ -145,7 +163,11 @@ def _note_missing_prompt(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
 
 
 def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
-    """Return the policy; a path is relative to `folder`. Raises `UsageProblem` with file, line and nearest name."""
+    """Return the policy. A relative path is resolved against `folder`, the workflow's folder.
+
+    Raises:
+        UsageProblem: there is no such policy, or it is invalid. It names the file, the line and the nearest valid name.
+    """
     return policy_document(name_or_path, root, folder).read_as(Policy)
 
 

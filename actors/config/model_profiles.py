@@ -1,4 +1,8 @@
-"""Reads how often models succeed and repeat: families in `configs/model_families.yaml`, measured models in the home."""
+"""Reads how often models succeed and repeat themselves.
+
+`configs/model_families.yaml` has these numbers for families of models. The home's file of measured models has them for
+each model that `replan lab profile` measured.
+"""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -48,7 +52,10 @@ class FamilyTable(Config):
 
 
 def find_author(model: str, root: Path) -> Author | None:
-    """Return the numbers of a model's family, by the longest matching pattern; else None. Raises `UsageProblem`."""
+    """Return the numbers of a model's family; None if no family has the model's name.
+
+    If several patterns match the name in lower case, the longest is used. Raises `UsageProblem` for a wrong table.
+    """
     if not is_author(model):
         return None
     name = unpin_model(model).lower()

@@ -122,7 +122,10 @@ _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS} | {prefix: f"{pref
 
 
 def pin_model(text: str) -> str:
-    """Return the text of a model as a run stores it: a plug-in's as `plugin:PREFIX:TEXT`."""
+    """Return the text of a model as a run stores it: `plugin:PREFIX:TEXT` if `PREFIX` is that of an installed plug-in.
+
+    Other texts are returned unchanged. So a later change of the installed packages does not change a run's model.
+    """
     text = text.strip()
     recording, record, model = text.partition("?record=") if text.startswith("recorded:") else ("", "", text)
     prefix, colon, _ = model.partition(":")
@@ -137,7 +140,13 @@ def unpin_model(text: str) -> str:
 
 
 def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
-    """Return the model that a text names, in `GRAMMAR` or from `pin_model`. Raises `UsageProblem` at `place`."""
+    """Return the model that a text names, which is one of `GRAMMAR` or a result of `pin_model`.
+
+    A server's model names may contain colons and slashes (`llama3:8b`, `meta/llama-3`).
+
+    Raises:
+        UsageProblem: the text does not fit the grammar; its place is `place`.
+    """
     text = text.strip()
     if not text:
         raise UsageProblem("names no model", place=place, hint=GRAMMAR)
@@ -161,7 +170,11 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
 
 
 def check_settings(model: str, fields: Mapping[str, Any]) -> None:
-    """Raise `UsageProblem` with the settings that the provider of a model refuses."""
+    """Check that the provider of a model accepts the settings of its calls.
+
+    Raises:
+        UsageProblem: it does not; the cause names the settings that it refuses.
+    """
     spec = parse_model_spec(model) if fields else None
     if isinstance(spec, Named) and (refused := PROVIDERS[spec.provider].refused_settings(fields)):
         cause = f"the provider of {model!r} does not take {' and '.join(refused)}"

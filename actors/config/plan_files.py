@@ -1,4 +1,8 @@
-"""Replaces the plan files in a template selector's settings by their plans, so that a run stores their content."""
+"""Replaces the plan files in a template selector's settings by their plans, when a workflow is loaded.
+
+A run thus stores the content of the files, and its content hash covers them. A relative path counts from the workflow's
+file.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,7 +25,11 @@ MakeProblem = Callable[[str, KeyPath, str], UsageProblem]
 
 
 def replace_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -> Workflow:
-    """Return the workflow with plan files, relative to `folder`, replaced by plans. Raises `UsageProblem`."""
+    """Return the workflow with its plan files replaced by their plans; a relative path counts from `folder`.
+
+    Raises:
+        UsageProblem: a setting is unknown or has the wrong type, or a file cannot be read or contains no plan.
+    """
     pairs = dict(workflow.action_pairs)
     for step, pair in pairs.items():
         if pair.generator in FREE_GENERATORS and pair.generator_config:
@@ -78,7 +86,10 @@ def _read_plan_file(path: Path, keys: KeyPath, problem: MakeProblem) -> dict[str
 
 
 def _first_error(plan: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the place, if any, and the cause of the first error in reading a plan; else empty."""
+    """Return the place, if any, and the cause of the first error in reading a plan; empty if it can be read.
+
+    The guard of the template step judges everything else about the plan.
+    """
     for finding in read_plan(plan)[1]:
         if finding.severity == "error":
             return tuple(filter(None, (finding.where, finding.message.rstrip("."))))

@@ -1,4 +1,7 @@
-"""The built-in guards, and the guard of a step, which a workflow and the known factories make."""
+"""The built-in guards, and the guard of a step, which a workflow and the known factories make.
+
+Errors of a plug-in's guard name the guard.
+"""
 
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
@@ -54,16 +57,20 @@ BUILT_IN: Mapping[str, PureGuardFactory] = {
 
 
 class PlugInFailed(Exception):
-    """A plug-in raised an error. The run halts for the reason `plugin`, so that the user can mend it."""
+    """A plug-in raised an error. The message has the plug-in's kind and name, the error's type and text, and its line.
+
+    The run halts for the reason `plugin`, so that the user can mend the plug-in and continue the run.
+    """
 
     halt: Halt = "plugin"
 
 
 @contextmanager
 def attribute_errors(plugin: str) -> Iterator[None]:
-    """Raise every error of the block as a `PlugInFailed` that begins with `plugin`; of a group, the root cause.
+    """Raise every error of the block as a `PlugInFailed` that begins with `plugin`, such as `guard small`.
 
-    Cancellations and interrupts are raised unchanged, as is an error that already names a plug-in.
+    For an exception group, the root cause is reported. An error that already names a plug-in is raised unchanged. So
+    are cancellations and interrupts, because they are not errors of the plug-in.
     """
     try:
         yield
@@ -135,7 +142,14 @@ class GuardRefused(UsageProblem):
 
 
 def make_step_guard(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
-    """Return the guard that judges a step at the target level, without a person. Raises `GuardRefused`."""
+    """Return the guard that judges a step at the workflow's target level.
+
+    If a built-in guard raises, the artifact is rejected. If a plug-in raises, the error names the plug-in. If a person
+    is a member of a composite, the returned guard has only the other members.
+
+    Raises:
+        GuardRefused: a guard does not accept its settings.
+    """
     members = {name: _make_guard(workflow, step, name, factories) for name in guards_of(workflow, step)}
     guard = workflow.effective_guard(step)
     if isinstance(guard, str):
@@ -161,10 +175,10 @@ def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]
 
 
 def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
-    """Return the settings of one guard of a step.
+    """Return the settings of one guard of a step: those from the workflow, and those of the step.
 
-    In a composite, a key that names a member has settings for only this member. Every other key is for all members
-    except a person.
+    In a composite, a key of `guard_config` that names a member has settings for only this member. Every other key is
+    for all members except a person.
     """
     shared: dict[str, Any] = {
         "r_max": workflow.r_max,
@@ -193,7 +207,10 @@ def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFact
 
 
 def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
-    """Return the names by which `guard_config` may name a member, those of replaced guards first; else empty."""
+    """Return the names by which `guard_config` may name a member of a composite; empty if the guard is not a composite.
+
+    At the target level, a member may replace guards that the file names. Then their names come before its own.
+    """
     pair = workflow.action_pairs[step]
     if not isinstance(pair.guard, Composite):
         return ()

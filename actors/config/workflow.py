@@ -1,6 +1,8 @@
 """The model of a workflow file: action pairs, the `requires` edges between them, search, budgets, policy and prompts.
 
-Its methods apply the rules between keys: a step's own `rmax` takes precedence over the workflow's.
+A `Workflow` is a frozen value with every default applied. Its methods apply the rules between keys: a step's own `rmax`
+takes precedence over the workflow's. `validate_names` checks separately that guards and generators exist, since
+plug-ins add names.
 """
 
 import operator
@@ -137,7 +139,10 @@ class Workflow(Config):
 
     @model_validator(mode="after")
     def _check_edges(self) -> "Workflow":
-        """Check the edges. Missing steps come before cycles: a misspelt name may cause a cycle."""
+        """Check the edges between steps.
+
+        Missing steps are reported before cycles, because a misspelt name may cause a cycle.
+        """
         pairs = self.action_pairs
         if not 1 <= len(pairs) <= STEPS_MAX:
             hint = (
@@ -241,7 +246,10 @@ class Workflow(Config):
         return pair.role or next((_ROLES[guard] for guard in pair.guards if guard in _ROLES), "")
 
     def effective_guard(self, step: str) -> str | Composite:
-        """Return the guard that judges a step. On a leaf, the guard of the target level replaces plan guards."""
+        """Return the guard that judges a step.
+
+        On a leaf, the plan guard of the target level replaces other plan guards.
+        """
         guard = self.action_pairs[step].guard
         added = (STRICT_GUARD,) if self.strict and step in self.graph.leaves and self.role(step) == "plan" else ()
         if isinstance(guard, str):
@@ -255,7 +263,10 @@ class Workflow(Config):
         return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.graph.leaves else guard
 
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
-        """Return the escalation targets by guard; a plan guard of the target level inherits the replaced one's."""
+        """Return the escalation targets for the failures of each guard, by the guard's name in verdicts.
+
+        A plan guard of the target level without an entry uses the entry of the guard that it replaces.
+        """
         pair = self.action_pairs[step]
         guards = [guard for guard in pair.guards if guard in pair.escalate_by_guard]
         replaced = {
@@ -298,9 +309,11 @@ def _references(pair: ActionPair) -> list[tuple[KeyPath, tuple[str, ...]]]:
 def validate_names(
     workflow: Workflow, guards: Collection[str], generators: Collection[str], document: ParsedFile | None = None
 ) -> None:
-    """Check guards and generators against the known names. Raises `UsageProblem` with the nearest name.
+    """Check that every guard and generator is one of the known names; `document` gives the line numbers of errors.
 
-    A step that calls the model may not be marked as deterministic, since its calls would not count.
+    Raises:
+        UsageProblem: the first name that is unknown, with the nearest known one; or a step that calls the model but is
+            marked as deterministic, since its calls would not count.
     """
     document = document or ParsedFile(workflow.name, {})
     for step, pair in workflow.action_pairs.items():
@@ -331,7 +344,11 @@ def unknown_names(
 
 
 def find_prompt_entry(book: PromptBook, workflow: Workflow, step: str) -> PromptEntry:
-    """Return the entry that a step names, or the one with its id, or with its role. Raises `UsageProblem`."""
+    """Return the prompt entry that a step names, or else the entry with its id, or else the entry with its role.
+
+    Raises:
+        UsageProblem: there is none; `load_workflow` has checked this for every step that calls a model.
+    """
     prompt = workflow.action_pairs[step].prompt
     names = (prompt,) if prompt else tuple(filter(None, (step, workflow.role(step))))
     for name in names:

@@ -33,10 +33,14 @@ _PLUG_INS = "plug-ins add guards and generators, a prompts.json beside the file 
 def check_workflow(
     name_or_path: str, root: Path, guards: Collection[str], generators: Collection[str], *, to_run: bool = True
 ) -> tuple[LoadedWorkflow, Policy]:
-    """Return a workflow and its policy, ready to be run. Raises `UsageProblem`, first about names.
+    """Return a workflow and its policy, ready to be run.
 
-    Unknown guards and generators in a file of AtomicGuard are classes in that project's examples. They are reported as
-    one problem, or as a notice if the workflow is not `to_run`.
+    The guards and generators in a file of AtomicGuard are classes in that project's examples. The unknown ones are
+    reported as one problem, or as a notice if the workflow is not `to_run`.
+
+    Raises:
+        UsageProblem: the first problem. Names are checked first, because the role of a step follows from its guard: a
+            misspelt guard would be reported as a missing prompt.
     """
     return _Loader(root, guards, generators, to_run).load(name_or_path, ())
 
@@ -49,7 +53,10 @@ class _Loader:
     to_run: bool
 
     def load(self, name_or_path: str, above: tuple[str, ...]) -> tuple[LoadedWorkflow, Policy]:
-        """Load and check a workflow and its children. `above` are the files that run it, outermost first."""
+        """Load and check a workflow, its policy and its child workflows.
+
+        `above` are the files of the workflows that run it, outermost first.
+        """
         workflow, document, notices = read_workflow(name_or_path, self.root)
         if not is_foreign(document):
             validate_names(workflow, self.guards, self.generators, document)

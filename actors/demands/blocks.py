@@ -1,6 +1,7 @@
 """Cuts a text into headings, list items, cells and paragraphs, then into sentences, without code and logs.
 
-A heading, or the line before a list, decides how the sentences below it are read (`role_of`). The time is linear.
+A block is a range of characters of the source. A heading, or the line before a list, decides how the sentences below it
+are read (`role_of`). The time is linear in the length of the text: patterns look only at the beginnings of lines.
 """
 
 import itertools
@@ -123,7 +124,10 @@ _PARTS_MAX = 4
 
 
 def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
-    """Return how the sentences below a heading are read, and the kind of their demands, if it shows one."""
+    """Return how the sentences below a heading are read, and the kind of their demands.
+
+    The kind is None if the heading does not show it.
+    """
     plain = _ASIDE.sub(" ", " ".join(heading[:200].split()))
     name = _EDGE.sub("", plain.replace("\u2019", "'")).lower()
     short = len(name.split()) <= _NAME_WORDS_MAX
@@ -213,7 +217,10 @@ class _Line(NamedTuple):
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Yield the blocks of a text in their order. A line without markup is a heading if its text is known."""
+    """Yield the blocks of a text in their order. A line without markup counts as a heading if its text is known.
+
+    A code block that is not closed extends to the end of the text.
+    """
     cutter = _Cutter(text)
     for line, following in itertools.pairwise((*_lines(text), _Line(len(text), ""))):
         if _SIGNATURE.match(line.text) and not cutter.fence:
@@ -392,7 +399,10 @@ def sentence_at(text: str, start: int, end: int) -> Sentence:
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
-    """Yield the sentences of a range of a text, none longer than `SENTENCE_LENGTH_MAX`."""
+    """Yield the sentences of a range of a text, in their order, none longer than `SENTENCE_LENGTH_MAX`.
+
+    Sentences without a letter or digit are left out.
+    """
     part = plain(text[start:end])
     breaks = sorted({0, len(part), *_meant_breaks(text[start:end]), *itertools.islice(_ends(part), ENDS_MAX)})
     for begin, stop in itertools.pairwise(breaks):
@@ -416,7 +426,10 @@ def _ends(part: str) -> Iterator[int]:
 
 
 def _meant_breaks(part: str) -> Iterator[int]:
-    """Yield the offset of each line after an intended break: its first word would have fitted before."""
+    """Yield the offset of each line that follows an intended line break.
+
+    A break is intended if the first word after it would have fitted into the line before.
+    """
     lines = part.splitlines(keepends=True)
     width = max((len(line.rstrip()) for line in lines if not _LINK.search(line)), default=0)
     place = 0

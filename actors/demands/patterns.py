@@ -1,6 +1,7 @@
-"""Patterns for English sentences in lower case: requests, statements, and the kinds of demands. Pure.
+"""Patterns for English sentences: requests, statements about how things are, and the kinds of demands. Pure.
 
-They were chosen on `tests/demands/texts`. `docs/explanation/demands.md` says how often they are right.
+The functions expect one sentence in lower case. The texts in `tests/demands/texts` were used to choose the patterns.
+`docs/explanation/demands.md` says how often they are right.
 """
 
 import itertools
@@ -325,7 +326,10 @@ def _is_finite(first: str, words: list[str]) -> bool:
 
 
 def _is_unknown_verb(word: str) -> bool:
-    """Return whether an unknown word before "it" is a verb, as in "reskin it" but not in "hopefully it"."""
+    """Return whether an unknown word before "it" or "them" is a verb.
+
+    "reskin it" begins with a verb, but "hopefully it works" does not.
+    """
     known = any(word in words for words in (_NO_VERBS, CLAUSE_WORDS, AUXILIARIES, OBJECT_WORDS, THIRD_PERSON))
     return word.isalpha() and len(word) > 2 and not known and not word.endswith(("ly", "ing", "ed", "s"))
 
@@ -462,7 +466,11 @@ _EVIDENCE_MIN = 3
 
 
 def specifies(small: str, written: str, evidence: int) -> bool:
-    """Return whether a statement specifies something new. `evidence` is the number of signs of a request around."""
+    """Return whether a statement specifies something new, such as "a card is valid for three years".
+
+    `written` is the statement in its original case. `evidence` is the number of signs of a request in the text
+    around the statement.
+    """
     if (
         not evidence
         or small.endswith((":", "!"))

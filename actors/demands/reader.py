@@ -90,7 +90,11 @@ _ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "now"))
 
 @lru_cache(maxsize=32)  # Each step and each view of a run reads the same texts.
 def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLEM) -> DemandReading:
-    """Return the demands of a text, and which parts were not read. Never raises; takes linear time."""
+    """Return the demands of a text, and which parts of the text were not read.
+
+    Never raises. The time is linear in the length of the text. It reads at most `READ_LENGTH_MAX` characters,
+    `READ_LINES_MAX` lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands. `unread` says what is left out.
+    """
     read = "".join(text[:READ_LENGTH_MAX].splitlines(keepends=True)[:READ_LINES_MAX])
     if is_policy(read):
         return DemandReading((), POLICY)
@@ -117,7 +121,8 @@ def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLE
 def is_policy(text: str) -> bool:
     """Return whether a text is a policy or a manual, which does not ask for work.
 
-    Such a text is long, and its title or opening names it so. Nothing in it is a request in the writer's own words.
+    Such a text is long. Its title or opening calls it a policy, manual, guide or procedure. Nothing in it is a request
+    in the writer's own words ("please", "we need").
     """
     if len(text) < POLICY_LENGTH_MIN:
         return False
@@ -271,7 +276,10 @@ class _Reader:
         return [] if block.checked or timed else self._read_block(block, part, following)
 
     def _list_part(self, every: list[Block], number: int, part: _Part) -> _Part:
-        """Return how to read a list that nothing above decides: in the way that suits most of its items."""
+        """Return how to read a list if nothing above it decides that.
+
+        It is read in the way that suits most of its items.
+        """
         rest = every[number : number + LIST_LENGTH_MAX]
         group = itertools.takewhile(lambda block: block.form is BlockForm.ITEM, rest)
         items = [sentence_at(self.text, block.start, block.end).small for block in group]

@@ -1,7 +1,8 @@
 """The table of demands, also as lines: how a plan treats each demand of the user's text. Pure.
 
-A requirement stands for a demand if their quotes overlap in the source, and for only one. The plan states which steps
-satisfy a requirement, and no check compares this with what the steps do.
+A requirement stands for a demand if their quotes overlap in the source. It stands for only one demand, even if it
+quotes the whole text. The plan states which steps satisfy a requirement. No check compares this statement with what the
+steps do. Some requirements have no demand, such as a goal that the planning model derives from a reported failure.
 """
 
 from collections import Counter, defaultdict
@@ -120,10 +121,11 @@ class DemandTable:
 
 
 def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
-    """Return the table of a plan, whose requirements include those of recon.
+    """Return the table of a plan. The plan's requirements include those of recon.
 
     A requirement without a demand has a row if the user told it later, if one of its readings is assumed, or if its
-    text was not read. `paths_compared_by` names the program that checks protected files, if one does.
+    text was not read (in another language, or missing). `paths_compared_by` names the program that checks the files
+    which a requirement protects, such as an execution; it is empty if none does.
     """
     demands = demands_of(user)
     judged = _Judged(plan, paths_compared_by)
@@ -145,7 +147,11 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
 
 
 def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
-    """Return notes by id: the meaning that the plan assumes for a requirement, or that a value stays open."""
+    """Return notes by the id of a demand or requirement.
+
+    The note of an unclear requirement is the meaning that the plan assumes. The note of a demand says that a value
+    stays open.
+    """
     notes = {
         item.id: one_line(item.text)
         for item in stated
@@ -164,8 +170,8 @@ def _match_requirements(
 ) -> Mapping[str, list[Requirement]]:
     """Return the requirements that stand for each demand, by the demand's id.
 
-    Each demand first gets at most one requirement, by the best agreement of quotes. Each remaining requirement then
-    goes to its best demand.
+    Pairs with the best agreement of quotes come first. The first pass gives each demand at most one requirement. The
+    second pass adds each remaining requirement to the demand whose quote agrees best.
     """
     all_demands = (*demands.holding, *demands.dropped)
     by_id = {item.id: item for item in stated}
@@ -249,7 +255,10 @@ class _Judged:
         )
 
     def _find_comparison(self, item: Requirement, known: CheckedRequirement, quote: str) -> tuple[str, ...]:
-        """Return the names of the checks of a requirement; of a forbidden tool only if the quote names it."""
+        """Return the names of the checks of a requirement.
+
+        The check of a forbidden tool counts only if the quote names the tool.
+        """
         named = all(_normalize(tool) in _normalize(quote) for tool in item.tools)
         if known.standing is RequirementStanding.KEPT and named:
             return (COVERED_GUARD,)
@@ -378,7 +387,10 @@ class Proof:
 
 
 def proof_of(facts: Mapping[str, Any]) -> Proof:
-    """Return the facts of a verdict, in whatever form, as a proof. Never raises."""
+    """Return the facts of a verdict as a proof.
+
+    Never raises, although the facts of a user's guard may have any form.
+    """
     stated = [facts.get(name) for name in ("escalations", "undoes", "irreversible")]
     named = [tuple(map(str, value)) if isinstance(value, list | tuple) else () for value in stated]
     return Proof(str(facts.get("level") or ""), str(facts.get("assurance") or ""), *named)
@@ -393,9 +405,10 @@ class Conclusion(NamedTuple):
 
 
 def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = True, guard: str = "") -> Conclusion:
-    """Return whether a plan is proved. `table` is None if another run compares the demands.
+    """Return whether a plan is proved, from the facts of its guard and its table of demands.
 
-    `reads_text` tells whether a text-reading model made the plan. `guard` is named if the proof has no level.
+    `table` is None if another run compares the demands. `reads_text` tells whether a text-reading model made the plan.
+    `guard` names the guard that accepted the plan. It is used if the proof has no level.
     """
     words = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
     if proof.assurance:
@@ -418,7 +431,10 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
 
 
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
-    """Return why a plan is not called proved, other than its proof level, as a clause; else empty."""
+    """Return the reason why a plan is not called proved, other than its proof level, as a clause.
+
+    It is empty if there is none.
+    """
     missing = 0 if table is None else len(table.in_no_step)
     if missing:
         return f"{format_count(missing, 'demand')} {'is' if missing == 1 else 'are'} in no step"

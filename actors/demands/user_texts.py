@@ -1,6 +1,7 @@
 """The texts that the user of a run has written, and their demands, without demands that an answer has dropped. Pure.
 
-Recon states which demands conflict, and the guard `requirements_agree` asks which of the two holds.
+The program does not decide whether two demands contradict each other. Recon states it (`conflicts_with`), and the guard
+`requirements_agree` asks which of the two holds. The answer drops the other demand.
 """
 
 from bisect import bisect_left

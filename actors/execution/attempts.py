@@ -146,7 +146,10 @@ def first_attempt(state: State, step: str) -> Attempt:
 
 
 def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:
-    """Return the attempt after a failed one in the same visit. Work that is done is only checked or merged again."""
+    """Return the attempt after a failed attempt in the same visit.
+
+    If the work is done, but its check or merge could not run, the next attempt begins with the check or merge.
+    """
     is_done = attempt.phase in _AFTER_WORK and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
     todo = phases
     if is_done:

@@ -104,7 +104,10 @@ class ExecutionConfig(Value):
 
 
 class ReadyPlan:
-    """A plan that is ready to be executed: typed, compiled, and with the names of its nodes. Its JSON identifies it."""
+    """A plan that is ready to be executed: typed, compiled, and with the names of its nodes.
+
+    Two such plans are equal if they have the same JSON.
+    """
 
     def __init__(self, text: str) -> None:
         """Build it from the JSON of a plan that a guard has accepted."""

@@ -46,7 +46,10 @@ def rest_of_plan(state: State) -> dict[str, Any]:
 
 
 def edited_plan(state: State, text: str) -> str:
-    """Return the plan that an edit makes now, as JSON: without finished steps, with the constraints on every plan."""
+    """Return the plan that an edit makes now, as JSON. `text` is the edited plan as JSON.
+
+    Finished steps are left out, and the constraints on every plan are added.
+    """
     return json.dumps(state.config.tools.with_undo(_edited_rest(state, json.loads(text))), sort_keys=True)
 
 
@@ -56,7 +59,10 @@ def _edited_rest(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _done_steps(state: State) -> frozenset[str]:
-    """Return the finished steps; none of a policy. A failed step counts if the plan goes on after its failure."""
+    """Return the steps of the current plan that will not be done again; empty for a policy.
+
+    A failed step is done again, unless the plan goes on after its failure.
+    """
     program = state.plan.program
     if program.repeats:
         return frozenset()
@@ -71,7 +77,10 @@ def _done_steps(state: State) -> frozenset[str]:
 
 
 def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
-    """Return a plan (JSON) without the steps in `done`. A step whose `on_failure` names one of them loses that key."""
+    """Return a plan, given as JSON, without the steps in `done`.
+
+    If the `on_failure` of a step names one of them, the step loses that key.
+    """
     steps = []
     for step in value["steps"]:
         if step["step_id"] in done:

@@ -52,7 +52,10 @@ Common = Callable[[State, RunState[ExecutionCall], CommonEvent], State]
 
 
 def apply_event(common: Common, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
-    """Return the state after an event. `run` is the common part after it. `common` applies events of that part."""
+    """Return the state after an event. `run` is the common part after the event.
+
+    `common` applies the events that change only the common part.
+    """
     if state.damaged is not None and not isinstance(event, RunFinished):
         state = changed(state, damaged=None)  # The run goes on, so the workspace may change again.
     if isinstance(event, SettingsChanged):

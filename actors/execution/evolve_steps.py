@@ -47,7 +47,10 @@ FEEDBACK_WINDOW = 5
 
 
 def set_constraints(state: State, constraints: Constraints) -> State:
-    """Return the state with new constraints. Attempts at steps that these forbid fail, once no request is open."""
+    """Return the state with new constraints. Attempts at steps that these forbid fail.
+
+    If an attempt has an open request, it fails when that request ends.
+    """
     tools = state.config.tools
     steps = state.plan.program.steps
     barred = frozenset(
@@ -144,7 +147,11 @@ def _with_result(state: State, before: Attempt, after: Attempt, complete: Attemp
 
 
 def _with_output(state: State, before: Attempt, after: Attempt, output: str) -> Attempt:
-    """Return an attempt after its phase, with the outcome and values from the output of a successful generator."""
+    """Return an attempt after its phase.
+
+    If its generator has succeeded, add the outcome and the values from the output. A finding about the output is made
+    from `before`, because it must name the phase `act`.
+    """
     use = tool_use(state.config, state.plan, before) if before.phase is AttemptPhase.ACT else None
     if use is None or after.result == "failed" or after.todo == before.todo:
         return after
@@ -182,7 +189,10 @@ def end_backoff(state: State, wait: WaitRequested) -> State:
 
 
 def _end_phase(state: State, attempt: Attempt) -> State:
-    """Return the state after a phase of an attempt. If a model or agent has failed, its next prompt has the reason."""
+    """Return the state with an attempt after one of its phases.
+
+    If a model or an agent has failed, its next prompt gets the reason.
+    """
     attempt = _end_if_barred(state, attempt)
     state = _with_attempt(state, attempt)
     if attempt.result != "failed":

@@ -17,7 +17,9 @@ from actors.tools.uses import ModelUse, canonical
 from runtime.core.copies import changed, without
 
 REST_SECONDS = 1.0
-"""The back-off after the first interrupted call of an undo tool, in seconds. It doubles, up to `REST_MAX`."""
+"""The back-off after the first call of an undo tool that was cut short, in seconds. After each further one it
+doubles.
+"""
 REST_MAX = 60.0
 
 

@@ -99,7 +99,10 @@ def incomplete_file(attempt: Attempt, finish_reason: str) -> Finding:
 
 
 def unconfirmed_phase(attempt: Attempt, answer: str) -> Finding:
-    """Return the finding that a person did not approve, do or accept the current phase, or did not answer."""
+    """Return the finding that a person did not approve, do or accept the attempt's current phase.
+
+    `answer` is empty if nobody has answered.
+    """
     match attempt.phase:
         case AttemptPhase.APPROVE:
             why = "a person has refused it" if answer else "nobody has approved it"

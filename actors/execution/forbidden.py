@@ -46,7 +46,11 @@ def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
 
 
 def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolSet | None) -> tuple[Finding, ...]:
-    """Return a finding for each requirement that forbids a tool of a step, by its name in the plan or in `tools`."""
+    """Return a finding for each requirement that forbids a tool that executes or checks a step.
+
+    The names of the step's generator and guard are compared. With `tools`, the names of the bound tools are compared
+    too.
+    """
     forbidding = [item for item in requirements if item.kind == RequirementKind.MUST_AVOID and item.tools]
     if not forbidding:
         return ()

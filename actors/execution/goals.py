@@ -104,7 +104,10 @@ def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: froze
 
 
 def _identity(goal: Goal) -> tuple[str, str, frozenset[str]]:
-    """Return the key of a goal across revisions. All whole goals have the same id, so their texts count too."""
+    """Return the key that identifies a goal across revisions.
+
+    All whole goals have the same id, so their texts and tokens are compared too.
+    """
     return (goal.id, goal.text, goal.tokens) if goal.id == WHOLE_GOAL else (goal.id, "", frozenset())
 
 

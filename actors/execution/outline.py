@@ -32,7 +32,10 @@ class OutlinedStep:
 
     step: Step
     turn: int
-    """The number of the turn in which it begins if nothing fails, from 1; 0 for a contingent step."""
+    """The number of the step's turn if nothing fails, from 1; 0 for a contingent step.
+
+    Steps with the same number may run at the same time. In a plan with outcomes, no two steps have the same number.
+    """
     executes: str
     checks: str
     """The tool or person that checks the step, in words; empty if the step has no guard."""
@@ -126,7 +129,10 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
 
 
 def _turns_with_outcomes(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
-    """Return a number of its own for each step, in the order of the first possible visit."""
+    """Return numbers for the steps of a plan with outcomes, in the order of the first possible visit.
+
+    No two steps have the same number, because outcomes decide which steps run.
+    """
     program = plan.program
     numbers = dict[str, int]()
     tokens = program.initial.tokens

@@ -96,7 +96,11 @@ class PreparedExecution:
 
 
 def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:
-    """Return an execution that may begin. Raises `UsageProblem` for a wrong plan or workspace. Nothing is run."""
+    """Return an execution that may begin. Nothing is run.
+
+    Raises `UsageProblem` if the plan cannot be read, uses a name without a tool, or is rejected by its guard. It is
+    also raised if the workspace is not a folder.
+    """
     text = _check_plan(request)
     verdict = _prove_plan(request, text)
     others = {} if request.planning is None else request.planning.step_prices

@@ -74,7 +74,10 @@ def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
 
 
 def given_facts(state: State, replan: Replan) -> Given:
-    """Return the facts from which a new plan starts: all tokens that hold, and the constraints on every plan."""
+    """Return the facts from which a new plan starts: all tokens that hold, and the constraints on every plan.
+
+    In a partial replan, the facts include the goals and all requirements of the current plan.
+    """
     value: Mapping[str, Any] = plan_to_json(state.plan.plan)
     keeps, constraints = replan.level is BacktrackLevel.PARTIAL_REPLAN, state.constraints
     requirements = with_constraints(state.plan.json, constraints).get("requirements")
@@ -149,7 +152,11 @@ LEVELS = {
 
 
 def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
-    """Return a guard that knows the tools' names and the run's limits, and rejects plans that break prohibitions."""
+    """Return a guard that also accepts the tools' names, and applies the limits of the run.
+
+    The guard rejects a plan that breaks a prohibition among the plan's own requirements. All names in the plan are
+    bound.
+    """
     proves = LEVELS[level]({"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max})
     return guard_requirements(proves, tools)
 

@@ -62,7 +62,10 @@ R = TypeVar("R", bound=CallRequested)
 
 
 def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None:
-    """Return the request for a file by a model, or the limit that forbids it; None while no model may be called."""
+    """Return the request for a file that a model writes, or the limit that does not allow it.
+
+    None while model calls are not allowed.
+    """
     return None if state.run.saving else _check_budget(state, _file_try(state, attempt, 1))
 
 

@@ -90,9 +90,12 @@ class Attempt:
     call: int = 0
     """The number of the attempt's last call that may have an effect; 0 before such a call."""
     arguments: str = "{}"
-    """The arguments of its last call that may have an effect, as JSON; for a file by a model, its path."""
+    """The arguments of its last call that may have an effect: a JSON object as text. For a file by a model, only its
+    path.
+    """
     doubtful: bool = False
-    """Whether that call was repeated after a crash, so that the first one may have done its work."""
+    """Whether the last call with a possible effect was repeated after a crash: the first call may have done its work.
+    """
 
     @property
     def node(self) -> str:
@@ -270,7 +273,9 @@ class State:
     calls: int = 0
     """How many calls of generators were made so far. It numbers the effects."""
     effects: dict[str, CallEffect] = field(default_factory=dict)
-    """The effects of all calls of generators, also of earlier plans, by the call's node, in their order."""
+    """The effects of all calls of generators, by the call's node, in the order of the calls. Those of earlier plans are
+    included.
+    """
     undoing: Undoing | None = None
     ends: Mapping[str, EffectEnd] = field(default_factory=dict)
     undo_calls: Mapping[str, int] = field(default_factory=dict)
@@ -350,7 +355,10 @@ def _budget_left(state: State, besides: Iterable[int] = ()) -> int:
 
 
 def covers(state: State, index: int) -> bool:
-    """Return whether the plan's total covers all steps that become pending again after a step's failure."""
+    """Return whether the plan's total covers all steps that become pending again after a step's failure.
+
+    In a policy no step becomes pending again. There every step may run any number of times until the total is used up.
+    """
     program = state.plan.program
     if program.repeats:
         return True

@@ -44,7 +44,10 @@ class TroubleChoice(NamedTuple):
 
 
 def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = False) -> TroubleChoice:
-    """Return the first row of a policy that matches a finding (at least one is given), or repeated failures."""
+    """Return the first row of a policy that matches one of the findings. There must be at least one finding.
+
+    `repeated`: the same failure has occurred several times in a row.
+    """
     for row in policy.rows:
         finding = next((finding for finding in findings if row.matches(finding)), None)
         if finding is not None or (row.repeated and repeated) or row.always:

@@ -51,7 +51,10 @@ def needs_to_look_up(state: State) -> Needs | None:
 
 
 def apply_look(state: State, event: ToolFinished) -> State:
-    """Return the state after a preflight check. What the plan lacks is a trouble. If it fails, nothing is known."""
+    """Return the state after a preflight check. What the plan lacks is a trouble.
+
+    If the check fails, all needs are unknown, and the plan goes on.
+    """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state
     plan, tools = state.plan.plan, state.config.tools
@@ -73,7 +76,10 @@ def apply_look(state: State, event: ToolFinished) -> State:
 
 
 def request_last_snapshot(state: State) -> ToolRequested | None:
-    """Take a last snapshot and compare it with the first one, if requirements protect paths."""
+    """Take a last snapshot and compare it with the first one, if requirements protect paths.
+
+    It shows later changes by a failed tool, a person or another program, which the snapshots of the steps do not show.
+    """
     if not state.first_snapshot or state.damaged is not None or not protected_paths(state.constraints.requirements):
         return None
     return call_request(WORKSPACE_END, snapshot_use("end", state.first_snapshot))
@@ -88,7 +94,10 @@ def apply_first_snapshot(state: State, event: ToolFinished) -> State:
 
 
 def apply_last_snapshot(state: State, event: ToolFinished) -> State:
-    """Return the state after the last snapshot was compared with the first one."""
+    """Return the state after the last snapshot was compared with the first one.
+
+    If the changes are not known, the result says that the workspace was not compared.
+    """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state
     snapshot = snapshot_of(event)

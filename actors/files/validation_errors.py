@@ -225,7 +225,10 @@ def usage_problem(
 
 
 def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> bool:
-    """Return whether a list is too short only because wrong entries, which other errors report, were left out."""
+    """Return whether a list is too short only because wrong entries were left out.
+
+    Other errors report these entries.
+    """
     size = len(detail["loc"])
     return detail["type"] == "too_short" and any(
         other["loc"][:size] == detail["loc"] and len(other["loc"]) > size for other in errors

@@ -22,7 +22,10 @@ from runtime.core.errors import UsageProblem
 FILE_BYTES_MAX = 1024 * 1024
 """The largest number of bytes in a file. People write these files by hand. The largest seed file has 13 kB."""
 NODES_MAX = 50_000
-"""The largest number of values in one document, with its aliases expanded."""
+"""The largest number of values in one document, counted after its aliases are expanded.
+
+A few hundred bytes of nested aliases would exceed it.
+"""
 _BESIDE_MAX = 1_000
 """The largest number of files beside a missing one that are searched for its name."""
 DEPTH_MAX = 50

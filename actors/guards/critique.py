@@ -1,7 +1,11 @@
 """The guards of a critique of a draft plan, and of the plan that follows it (S136).
 
-`follows_critique` cannot understand a critique. A plan that equals its draft is an error. A plan that differs only in
-words is a warning, as is an unchanged step that the critique names under certain headings.
+`critique_valid`: a critique has an assessment and at least one remark.
+
+`follows_critique`: the final plan takes the critique into account. The guard cannot understand a critique, so it
+decides three things. A plan that equals its draft, apart from white space and case, is an error. A plan that differs
+from its draft only in words is a warning. If the critique names a step under certain headings, and the step is
+unchanged, that is a warning too: the model may have a reason to keep it.
 """
 
 import re
@@ -43,7 +47,11 @@ _WORD = re.compile(r"[\w-]+")
 
 
 def _judge_revised_plan(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether a final plan takes its draft's critique into account; with a warning if one is missing."""
+    """Judge whether a final plan takes the critique of its draft into account.
+
+    The critique and the draft are the results of the required steps with the roles `critique` and `plan`. If several
+    steps have the role, the last is used. If the critique or the draft is missing, the plan passes with a warning.
+    """
     value = artifact.value
     if isinstance(value, Unreadable):
         return _verdict([Finding(code=value.code, message=value.message)])
@@ -95,7 +103,10 @@ def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) ->
 
 
 def _compared_content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
-    """Return the parts of a plan to compare, folded; with `words`, also texts for people."""
+    """Return the parts of a plan to compare, with white space and case folded.
+
+    With `words`, the goal's text and the names and descriptions of steps are included.
+    """
     shown = plan.steps if words else (step._replace(name="", description="") for step in plan.steps)
     steps = frozenset(tuple(_fold_value(value) for value in step) for step in shown)
     goals = (_fold_value(plan.goal) if words else "", _fold_value(plan.initial_state), _fold_value(plan.goal_state))

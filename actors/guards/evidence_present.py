@@ -1,7 +1,8 @@
 """`evidence_present`: a strategy or a plan relies only on files, interfaces and tests in recon.
 
-The guard compares the names in a strategy's `evidence`, and words with the form of a name in a plan's `initial_state`.
-The names of files that a step makes are not compared.
+The guard compares the names in a strategy's `evidence` and in a plan's `initial_state`. In a plan, only words with the
+form of a program's name are compared, such as `src/app.py`, `Cart::add` or `parse()`. Recon has a name if the name
+stands in an item, with white space and case folded. The names of files that a step makes are not compared.
 """
 
 import re
@@ -105,7 +106,10 @@ def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, An
 
 
 def _occurs_in(name: str, text: str) -> bool:
-    """Return whether a name stands in a text as a whole word, or in `OCCURRENCES_MAX` longer words."""
+    """Return whether a name stands in a text as a whole word.
+
+    A name that is part of `OCCURRENCES_MAX` longer words counts as found, so the search ends.
+    """
     start = text.find(name)
     for _ in range(OCCURRENCES_MAX):
         if start < 0:

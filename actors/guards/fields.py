@@ -52,7 +52,10 @@ def _make_without_settings(name: str, guard: Guard, config: Mapping[str, Any]) -
 
 
 class Fields:
-    """Checks the fields of one artifact. Each call is one check, which never raises. `values` may be None."""
+    """Checks the fields of one artifact. Each call is one check. It passes or adds findings, and never raises.
+
+    `values` is the artifact's JSON object; None if the artifact has no object.
+    """
 
     def __init__(self, guard: str, artifact: Artifact) -> None:
         self._guard = guard
@@ -125,7 +128,10 @@ class Fields:
         return None
 
     def texts(self, key: str, *, empty: bool = True, required: bool = True) -> list[tuple[int, str]]:
-        """Check a list of texts, which may be `empty` and may be `required`. Return valid items with indices."""
+        """Check a field that must be a list of texts. Return the valid items with their indices.
+
+        `empty`: whether the list may be empty. `required`: whether the field must be present.
+        """
         if not required and self._is_missing(key):
             return []
         value = self._items(key, empty=empty)
@@ -158,7 +164,10 @@ class Fields:
         return None if self._is_missing(key) or self.values is None else self.values[key]
 
     def verdict(self) -> Verdict:
-        """Return the verdict of all checks. The score is the share that passed. Unread keys are warnings."""
+        """Return the verdict of all checks. Open questions are errors, and keys that no check has read are warnings.
+
+        The score is the share of the checks that passed.
+        """
         if self.values is not None:
             not_understood = list(find_misunderstandings(self.values))
             if any(finding.severity == "error" for finding in not_understood):
@@ -360,7 +369,10 @@ def normalize_name(name: str) -> str:
 
 
 def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> list[Finding]:
-    """Return the findings; in a run with given facts, those with the code become warnings."""
+    """Return the findings. If the run was given facts, the findings with the code become warnings.
+
+    Such a run plans the remaining part of an execution. Its start and goal are given, and a part of the work is done.
+    """
     if context.given is None:
         return list(findings)
     return [

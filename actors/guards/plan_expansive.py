@@ -1,7 +1,11 @@
 """`plan_expansive`: no trace of successes and failures has a dead end or breaks an invariant, and the assurance is met.
 
-A plan that reaches the bound of `max_explorations` configurations is not verified, and is rejected. The search for
-steps without an `undo` visits every interleaving, because the reductions do not keep which steps ran before.
+The time is exponential in the worst case, so the exploration is bounded by `max_explorations` configurations. A plan
+that reaches the bound is not verified, and a plan that is not verified is rejected.
+
+The search for steps without an `undo` that may have been called before a failure with `on_failure: undo` visits every
+interleaving of the steps. The reductions of `actors.plans.exploration` cannot be used: they keep how traces end, but
+not which steps ran before. The search is skipped if the dependencies already exclude such a step.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -67,9 +71,10 @@ class UndoCoverage:
 
 
 def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
-    """Yield pairs of a step and one with `on_failure: undo`, if the first may run before the second one fails.
+    """Yield pairs of a step and a step with `on_failure: undo`, if the first may run before the second one fails.
 
-    A step that depends on the failing one may run before only if another failure makes the failing step pending again.
+    Only dependencies are considered. A step that depends on the failing one runs after its success. It may run before
+    its failure only if another failure makes the failing step pending again.
     """
     undoing = [index for index, step in enumerate(order.steps) if step.on_failure == UNDO]
     again = 0
@@ -83,14 +88,20 @@ def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
 
 
 def irreversible_before_undo(plan: Plan, order: StepOrder) -> list[str]:
-    """Return the ids of irreversible steps that may run before everything is undone, sorted."""
+    """Return the ids of the irreversible steps that may run before everything is undone, sorted.
+
+    Only dependencies are considered.
+    """
     steps = order.steps
     found = {steps[index].step_id for index, _ in _may_precede(plan, order) if steps[index].undo == IRREVERSIBLE}
     return sorted(found)
 
 
 def undo_coverage(plan: Plan, order: StepOrder, limit: int) -> UndoCoverage:
-    """Return the steps without `undo` that may run before everything is undone, within `limit` configurations."""
+    """Return the steps without an `undo` that may have been called before everything is undone.
+
+    At most `limit` configurations are visited. The plan must be accepted by `plan_minimal`.
+    """
     sought = 0
     for index, _ in _may_precede(plan, order):
         if not order.steps[index].undo:

@@ -1,6 +1,8 @@
 """`plan_medium`: if no step fails, every step can run and the goal is reached, in every order that the plan allows.
 
-Each contingent step, or the goal of a policy, must be reached on some trace within `max_explorations`.
+Each contingent step must run on some trace of successes and failures. The steps of a policy have no order; some trace
+must reach the goal. The time is polynomial, except for these two explorations of traces: `max_explorations` limits
+them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -159,7 +161,10 @@ def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
 
 
 def _precondition_findings(step: Step, unmet: list[Unmet], order: StepOrder, *, in_full: bool) -> Iterator[Finding]:
-    """Yield an error for each cause of unmet preconditions; in short form without `in_full`."""
+    """Yield one error for each cause of unmet preconditions of the step.
+
+    Without `in_full`, the messages are short, because the verdict only counts these errors.
+    """
     if not in_full:
         for cause in {condition.cause for condition in unmet}:
             yield Finding(
@@ -294,7 +299,10 @@ def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]
 
 
 def _unreachable_finding(step: Step, lost: list[str], makers: list[str]) -> Finding:
-    """Return the error that a step waits for tokens that no failure makes, though `makers` could."""
+    """Return the error that a step waits for tokens that no failure makes.
+
+    `makers` are the steps whose failure would make these tokens with `on_failure: continue`.
+    """
     name = printable(step.step_id)
     text = f"step {name} waits for {quote_names(lost)}, but no failure can bring that about" + (
         f": set on_failure of {id_list(makers)} to continue, or remove {name}." if makers else "."
@@ -349,9 +357,9 @@ def _redundant_finding(step: Step) -> Finding:
 
 
 def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool) -> None:
-    """Check that some trace reaches the goal and, unless the plan is a policy, each step.
+    """Check that some trace reaches the goal and, unless the plan is a policy, that each step runs on some trace.
 
-    This is for policies and plans with outcomes, which have no single run without failures.
+    This is for policies and for plans with outcomes, which have no single run without failures.
     """
     if not result.sound:
         result.score = SCORE_MAX

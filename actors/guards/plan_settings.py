@@ -55,9 +55,12 @@ class Settings:
 
 
 def read_settings(config: Mapping[str, Any]) -> Settings:
-    """Return the settings in a `guard_config`. Raises `UsageProblem`.
+    """Return the settings in a `guard_config`. A missing key has its default.
 
-    `guard_catalog` is a list of names to add, or `{"only": [names]}` to replace the default names.
+    `guard_catalog` is a list of names that are added to the default names, or `{"only": [names]}` to replace them.
+
+    Raises:
+        UsageProblem: for an unknown key or an invalid value.
     """
     known = Settings.__dataclass_fields__
     for key in config:
@@ -98,7 +101,10 @@ def _count(config: Mapping[str, Any], key: str, default: int) -> int:
 
 
 def sort_findings(findings: Iterable[Finding], index: Mapping[str, int]) -> list[Finding]:
-    """Return the findings sorted, errors first, then by the step's index in the topological order."""
+    """Return the findings sorted, errors first, then by the step's index in the topological order.
+
+    The order of the steps in the plan does not matter.
+    """
     last = len(index)
     return sorted(
         findings,

@@ -1,7 +1,9 @@
 """The guard port: the type of a guard, its factory and properties, and composites of several guards.
 
-A guard is a pure total function to a verdict with all findings, in bounded time. A guard that needs I/O is a plug-in,
-and may be an async function.
+A guard is a pure total function. For any artifact and any context it returns a verdict with all findings, in bounded
+time. The verdict does not depend on the order of a plan's steps or on the spelling of tokens. A guard that needs I/O is
+a plug-in, and may be an async function. A composite combines several verdicts into one verdict, and keeps every part
+and `fatal`.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +44,10 @@ G = TypeVar("G", bound=AnyGuard)
 
 
 def total_guard(name: str, guard: AnyGuard) -> AnyGuard:
-    """Return a built-in guard that rejects an artifact on which it raises: the text is a model's."""
+    """Return a built-in guard that rejects an artifact on which it raises.
+
+    The bug is the program's, but the artifact is a model's text.
+    """
     return make_total("the artifact", partial(unread_verdict, name))(guard)
 
 
@@ -78,8 +83,10 @@ Kind = Literal["all_of", "first_failure", "majority"]
 def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> AnyGuard:
     """Return a guard that calls its members in order and combines their verdicts.
 
-    `all_of` and `majority` call all; `first_failure` stops at the first rejection. `absent` members are called
-    elsewhere, and count as rejecting. The result is a verdict, or an awaitable if a member is async.
+    `all_of` calls all members, and all must pass. `first_failure` stops at the first member that rejects. `majority`
+    calls all members, and passes if more than half pass. The errors of the other members become warnings. `absent` is
+    the number of members that are called elsewhere. They count as rejecting. The result is a verdict, or an awaitable
+    if a member is async.
     """
 
     def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
@@ -123,7 +130,10 @@ def _is_last(kind: Kind, verdict: Verdict) -> bool:
 
 
 def combine_verdicts(kind: Kind, parts: Sequence[Verdict], members: int) -> Verdict:
-    """Return one verdict from the parts of `members`, called or not. A fatal part makes it fatal."""
+    """Return one verdict that combines the parts. `members` is the number of all members, called or not.
+
+    If a part is fatal, the result is fatal and rejects.
+    """
     fatal = any(part.fatal for part in parts)
     passes = sum(1 for part in parts if part.passed)
     match kind:

@@ -86,7 +86,10 @@ class ItemSearch:
 
 
 def _check_items(key: str, items: list[tuple[int, str]], search: ItemSearch, *, rejects: bool) -> Iterator[Finding]:
-    """Yield a finding for each item that does not occur: an error if `rejects`, else a warning."""
+    """Yield a finding for each item that does not occur: an error if `rejects`, else a warning.
+
+    If the search reaches its limit, a last finding says so.
+    """
     advice = "quote it as written there"
     if not rejects and key in {*LITERAL, REQUIREMENTS}:
         advice = "it is left out"
@@ -107,7 +110,10 @@ def _check_items(key: str, items: list[tuple[int, str]], search: ItemSearch, *, 
 
 
 def normalise_artifact(artifact: Artifact, findings: Collection[Finding]) -> Artifact:
-    """Return the artifact for later steps: without invented names, and with ids made from quotes."""
+    """Return the artifact for later steps: without invented names, and with generated ids for its requirements.
+
+    `findings` are the findings of the verdict that accepted it. If nothing changes, the same artifact is returned.
+    """
     parsed = artifact.value
     value = parsed.value if isinstance(parsed, Parsed) else None
     if not isinstance(value, dict) or not (findings or REQUIREMENTS in value):
@@ -141,7 +147,10 @@ def _normalise_recon(artifact: Artifact, invented: frozenset[str]) -> Artifact:
 
 
 def _rename_ids(value: Any, key: str, names: Mapping[str, str]) -> Any:
-    """Return an object with the ids in its list `key` replaced by those in `names`."""
+    """Return an object with the ids in its list `key` replaced by those in `names`. Any other value is unchanged.
+
+    `names` maps the model's ids to ids made from quotes.
+    """
     if not isinstance(value, Mapping) or not isinstance(listed := value.get(key), list | tuple):
         return value
     return {**value, key: [names.get(name, name) if isinstance(name, str) else name for name in listed]}

@@ -1,8 +1,12 @@
 """`requirements_agree`: the requirements that recon states can hold together, and there is a goal.
 
-Three conflicts can be decided without understanding a text: recon declares one (`conflicts_with`), the same name is
-wanted and forbidden, or one limit has two values. A conflict, several readings of a quote and an open value are
-questions. A conflict that was asked before is a warning; an ambiguity that may not be asked gets recon's reading.
+Three conflicts can be decided without understanding a text. Recon declares one (`conflicts_with`), the same name is
+wanted and forbidden, or one limit has two values. The quotes of both requirements must stand in the user's texts. Each
+conflict is a question to the user. If the question was asked before, the conflict is only a warning.
+
+A requirement is ambiguous if recon states several readings of its quote, or if a sentence of the user leaves a value
+open ("within TBD days"). An ambiguity is also a question, if the step may ask. Otherwise recon's own reading is
+assumed, which the table of demands shows.
 """
 
 from collections import defaultdict

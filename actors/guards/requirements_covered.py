@@ -1,10 +1,14 @@
 """The guards of the requirements and the demands that a plan meets.
 
-`requirements_covered`: a goal is covered if a satisfying step contributes to one of its tokens in the plan's goal
-state. Forbidden tools and tokens are compared with the generators, guards and effects of the steps. All other
-requirements are listed as not checked.
+`requirements_covered`: a plan covers each stated goal, and does nothing that a requirement forbids. The requirements
+come from recon and from the plan. Only the plan's entries have tokens. A goal is covered if a satisfying step
+contributes to one of its tokens in the plan's goal state. Forbidden tools are compared with the generators and guards
+of the steps. Forbidden and kept tokens are compared with the tokens that steps add and delete. All other requirements
+are listed as not checked. The time is linear in the plan for each goal.
 
-`demands_planned` (the option `strict`): each demand of the user's texts is in a step of the plan.
+`demands_planned`: each demand of the user's text is in a step of the plan. The program finds the demands in the
+problem, in later messages to the run and in the answers (`actors.demands`). The option `strict` adds this guard.
+Without it, a missing demand is only shown after the plan.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

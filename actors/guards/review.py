@@ -1,4 +1,7 @@
-"""`human_review`: a guard whose verdict comes from a person, asked after the other members of a composite. Pure."""
+"""`human_review`: a guard whose verdict comes from a person. It may be a member of a composite. Pure.
+
+The person is asked after the other members, and only if the answer can still change the composite's verdict.
+"""
 
 from typing import Any
 

@@ -1,7 +1,8 @@
-"""The guards of an analysis (`analysis_valid`) and of a strategy, and the guard that compares a plan with its strategy.
+"""The guards of an analysis and of a strategy, and the guard that compares a plan with its strategy.
 
-`fits_problem_type`: the strategy is for the type of problem that the analysis found. `follows_strategy`: some step of
-the plan implements each key step that has an id.
+`analysis_valid`: the classification of a problem has all fields, with allowed values. `strategy_valid`: the strategy is
+known, and has a rationale and key steps. `fits_problem_type`: the strategy is for the type of problem that the analysis
+found. `follows_strategy`: some step of the plan implements each key step that has an id.
 """
 
 from collections.abc import Iterator, Mapping
@@ -108,7 +109,10 @@ FITS_PROBLEM_TYPE = "fits_problem_type"
 
 
 def _judge_strategy_type(artifact: Artifact, context: Context) -> Verdict:
-    """Compare the strategy's `for_type`, if it has one, with the `problem_type` of the required analysis."""
+    """Compare the strategy's `for_type` with the `problem_type` of the analysis that the step requires.
+
+    A strategy without `for_type` passes.
+    """
     value, unreadable = object_of(artifact)
     if value is None:
         return verdict_of(FITS_PROBLEM_TYPE, unreadable)

@@ -116,7 +116,12 @@ async def verdict_in_time(work: Awaitable[Verdict], guard: str, limit_seconds: f
 
 
 def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: Verdict) -> Judged:
-    """Return the message with a verdict as the journal stores it. What JSON cannot hold is a bug of the guard."""
+    """Return the message with a verdict. `started_at` is a time of trio's clock.
+
+    A verdict that JSON cannot hold is a bug of the guard. The verdict is written and read here: an error here ends only
+    this run, but an error in the journal would stop every later driver too. So the run uses exactly what its journal
+    stores.
+    """
     verdict = Verdict.model_validate_json(limit_verdict(verdict).model_dump_json())
     mark_point("judge.after")
     return Judged(request_id, clock.now(), trio.current_time() - started_at, verdict)

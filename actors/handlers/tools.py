@@ -75,7 +75,9 @@ class Tool:
     name: str
     prepare: Prepare
     at_commit: Callable[[str], Prepare] | None = None
-    """Returns a function that prepares a call on the files of a commit; None for a built-in tool."""
+    """Returns a function that prepares a call on the files of a commit, in a folder made for the call; None for a
+    built-in tool.
+    """
 
 
 ToolActor = Actor[ToolRequested | ToolCheckRequested, Ended | Checked | None]

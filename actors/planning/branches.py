@@ -100,7 +100,10 @@ def _number(state: State, event: PlanningEvent) -> int | None:
 
 
 def update_view(before: State, event: PlanningEvent, after: State) -> State:
-    """Return the state with new views of the branches that an event has changed, for the strategy."""
+    """Return the state with new views of the branches that an event has changed.
+
+    Strategies that compare branches need them.
+    """
     if isinstance(event, Revised) and event.new_round:
         return update_views(after)
     branch = after.latest
@@ -200,7 +203,10 @@ def _restart_round(branch: Branch) -> Branch:
 
 
 def begin_round_everywhere(state: State, branch: Branch, event: Revised) -> tuple[Branch, ...]:
-    """Return all branches at the start of a new round. `event` has already been applied to `branch`."""
+    """Return all branches at the start of a new round. `event` has already been applied to `branch`.
+
+    If a requirement has changed, the other branches go back to the same steps.
+    """
     others = [other if event.branch is not None else _send_back(state, other, event) for other in state.branches]
     return tuple([branch if other.number == branch.number else _restart_round(other) for other in others])
 

@@ -50,7 +50,10 @@ class ChildGenerator:
     clock: Clock
 
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
-        """Return the child's artifact and cost; None if it was parked. A parent waits for a provider like its child."""
+        """Return the child's artifact and cost; None if the child was parked or has not begun.
+
+        If the child waits for its provider, the parent waits too: it would call the same provider.
+        """
         if envelope.withdrawn:  # This was in the mailbox: what an earlier driver used for it is not looked up.
             return None
         brief = envelope.brief
@@ -104,7 +107,11 @@ def child_of(brief: ChildBrief) -> ChildRun:
 
 
 def artifact_of(run: str, state: State) -> str:
-    """Return a finished run's plan, else its last artifact, else the reason. Raises `ChildFailed` after a bug."""
+    """Return a finished run's plan. Without one, return its last accepted artifact, else a JSON object with the reason.
+
+    Raises:
+        ChildFailed: the run ended because of a bug.
+    """
     end = state.end
     assert end is not None
     if end.cause == "bug":
@@ -141,7 +148,11 @@ WAITS_MAX = 1024
 
 
 def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:
-    """Return the actors of a planning run. The registry must have every plug-in of the workflow."""
+    """Return the actors of a planning run: for each step and each guard, for the clock and for the classifier.
+
+    The registry must have every plug-in that the workflow names (`Registry.missing`), so that no model takes the place
+    of a plug-in.
+    """
     workflow, clock = config.workflow, resources.clock
     registry: Registry = resources.registry
     model, slot = ModelGenerator(resources.model), resources.slot

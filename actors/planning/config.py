@@ -1,4 +1,8 @@
-"""The configuration of a run, which its first event stores in full: an edited file cannot break a parked run."""
+"""The configuration of a run: its resolved workflow, policy, prompts, model and price.
+
+The first event stores them in full. All later decisions use this copy, so a new release or an edited file cannot break
+a parked run.
+"""
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
@@ -100,8 +104,9 @@ class RunConfig(Value):
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
         """Return the configuration after a person changed the model, the limits or settings of a call, or `strict`.
 
-        The limits and the model apply to every step, in place of a step's own, and to later child runs. `strict`
-        applies only to the run's own plans.
+        The limits and the model apply to every step, and to later child runs. They replace a step's own model too,
+        because that model's provider may no longer work. `strict` applies only to the run's own plans: child runs make
+        only parts of them.
         """
         call_fields = (event.model, event.timeout_seconds, event.output_tokens_max)
         if not event.strict and not event.model_settings and all(value is None for value in call_fields):
@@ -297,7 +302,10 @@ def _set_for_every_step(workflow: Workflow, own: str, common: str, value: float)
 
 @lru_cache(maxsize=64)
 def read_config(text: str) -> RunConfig:
-    """Return the configuration with which a run was started. Runs with the same JSON share one object."""
+    """Return the configuration with which a run was started, from its JSON.
+
+    Runs with the same JSON share one object.
+    """
     return RunConfig.model_validate_json(text)
 
 

@@ -110,7 +110,10 @@ class Draft:
         }
 
     def to_file(self, run_id: str) -> dict[str, Any]:
-        """Return the object that `export --draft` writes, and whose plan `check` reads."""
+        """Return the object that `export --draft` writes. The first key says that the plan is not proved.
+
+        `replan check` reads the plan in it.
+        """
         return {
             "not_proved": f"A draft of run {run_id}: {self.summary}.",
             "findings": [f"{finding_line(item)} It takes {remedy_of(item)}." for item in self.findings],
@@ -119,10 +122,11 @@ class Draft:
 
 
 def best_draft(state: State) -> tuple[Node, Verdict | None] | None:
-    """Return the best draft of a run that has ended without a plan, and the verdict on it; else None.
+    """Return the attempt with the best draft of a run that has ended without a plan, and the verdict on it.
 
-    Only attempts at the last step that wrote plans count. The highest score is best, then the fewest errors, then the
-    latest attempt. A plan without a verdict is chosen only if all plans lack one.
+    The result is None if the run has not ended, has a plan, or wrote no plan. Only attempts at the last step that wrote
+    plans count. The highest score is best. Among equal scores, the fewest errors decide, then the latest attempt. A
+    plan without a verdict is chosen only if all plans lack one.
     """
     if state.end is None or state.end.outcome == PlanningOutcome.SUCCESS:
         return None
@@ -152,7 +156,10 @@ def plan_of(node: Node) -> Mapping[str, Any] | None:
 
 
 def check_options(level: str, workflow: Workflow) -> str:
-    """Return the options with which `check` judges a plan like a run. `level` is that of the guard, or empty."""
+    """Return the options with which `check` judges a plan like a run.
+
+    `level` is the plan guard's level, empty for none.
+    """
     options = [f"--level {level}"] if level not in ("", "medium") else []
     if level == "expansive" and workflow.assurance != "strong_cyclic":
         options.append(f"--assurance {workflow.assurance}")

@@ -103,7 +103,11 @@ def end_early(state: State, node: Node, decision: Decision, cause: str) -> endin
 
 
 def find_repeating_steps(state: State, branch: Branch) -> frozenset[str]:
-    """Return the steps for which a deterministic model has repeated an artifact from the same parents."""
+    """Return the steps for which a deterministic model has repeated an artifact from the same parents.
+
+    The model's reply depends on the number of rejections. So one repeat shows that further rejections would change
+    nothing.
+    """
     config = state.config
     if not config.deterministic:
         return frozenset()
@@ -181,7 +185,10 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
 
 
 def retry_in_resumed_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
-    """Return the decision; after a cut reply in a visit that a person resumed, always a retry."""
+    """Return the decision about a node. After a cut reply in a visit that a person resumed, it becomes a retry.
+
+    The retry needs no remaining attempt, because other steps are not to blame.
+    """
     if not is_cut(node) or state.forgiven.isdisjoint(_cut_nodes_in_visit(state, branch, node)):
         return decision
     again = {"level": BacktrackLevel.LOCAL_RETRY, "targets": (node.step,), "wanted": None}

@@ -1,6 +1,8 @@
 """Edits of a planning run's plan by a person: which plan may be edited, and the event of an edit. Pure.
 
-The guards of its step judge the edit before it is posted, so the verdict is part of the message.
+People edit the plan of an ended run, its best draft, or the plan that they are asked to review. The guards of its step
+judge the edit before it is posted. Only another edit could change the plan meanwhile, so the verdict is part of the
+message.
 """
 
 import json
@@ -93,7 +95,10 @@ def brief_of(state: State, plan: EditablePlan, value: Mapping[str, Any]) -> tupl
 
 
 def verdict_of(state: State, plan: EditablePlan, value: Mapping[str, Any], verdict: Verdict) -> Verdict:
-    """Return the verdict on an edited plan from that of the step's guard. Who edits a plan also approves it."""
+    """Return the verdict on an edited plan. `verdict` is the verdict of the step's guard.
+
+    If the step has a review, the person who edits the plan approves it.
+    """
     step = plan.node.step
     guard = state.config.workflow.effective_guard(step)
     verdict = add_remarks(_with_plan(state, plan, value), plan.node.node, verdict)

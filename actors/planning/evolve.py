@@ -1,4 +1,7 @@
-"""`evolve`: the only code that creates a new state. It accepts every event that was ever written."""
+"""`evolve`: the only code that creates a new state.
+
+It makes no decision, takes no action, and accepts every event that was ever written.
+"""
 
 from collections.abc import Callable
 from typing import assert_never
@@ -109,7 +112,10 @@ def _count_calls(state: State, run: Common, branch: Branch, calls: int) -> State
 
 
 def record_reissue(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
-    """Return the state after an earlier driver's call was made again. The cost of the earlier try stays unknown."""
+    """Return the state after an earlier driver's call was requested again. The cost of the earlier try stays unknown.
+
+    A call made before the fork, by the other run, counts in its branch from the beginning.
+    """
     of_origin = state.run.calls.open[event.replaces].epoch == OF_ORIGIN
     return _count_calls(state, run, branch, branch.calls + (0 if of_origin else event.again.calls))
 
@@ -215,7 +221,10 @@ ApplyCommon = Callable[[State, Common, CommonEvent], State]
 
 
 def apply_event(common: ApplyCommon, state: State, run: Common, event: PlanningEvent) -> State:
-    """Return the state after an event. `run` is the common part after it. `common` applies events of every kind."""
+    """Return the state after an event.
+
+    `run` is the common part after the event. `common` applies the events that every kind has.
+    """
     branch = branch_about(state, event)
     after = _apply_to_branch(common, state, run, branch, event)
     if branch.number != after.branch and not isinstance(event, BranchOpened):
@@ -339,7 +348,11 @@ def _record_verdict(state: State, run: Common, branch: Branch, event: VerdictRea
 
 
 def _record_edit(state: State, run: Common, event: PlanCorrected) -> State:
-    """Return the state with an edited plan, accepted with what it builds on. An ended run succeeds by the edit."""
+    """Return the state after a person edited a plan. Its attempt is accepted, with all artifacts that it builds on.
+
+    An edit of a run that has ended ends the run again, with success. In any other run, the edit approves what is under
+    review.
+    """
     node = state.nodes[event.node]
     assert node.artifact is not None
     passed = node.verdict is not None and node.verdict.passed
@@ -435,7 +448,10 @@ def _forget_last_failure(history: tuple[Past, ...], step: str) -> tuple[Past, ..
 
 
 def _apply_replan(state: State, branch: Branch, event: Revised) -> State:
-    """Return the state after a replan. The reservations of withdrawn work are charged as unknown."""
+    """Return the state after a replan: the cleared steps lose their artifacts, and their open work is withdrawn.
+
+    The reservations of this work are charged as unknown.
+    """
     graph, cleared, new = state.config.graph, set(event.cleared), event.new_round
     of_all = event.branch is None
     used = frozenset[str]() if of_all else nodes_of_other_branches(state, branch)

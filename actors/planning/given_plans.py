@@ -1,4 +1,7 @@
-"""Puts given facts and corrected values into the plans of a run's model, before a guard judges them. Pure."""
+"""Puts given facts and corrected values into the plans of a run's model, before a guard judges them. Pure.
+
+A run that is given facts and may ask nobody ends at its first question.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -36,7 +39,10 @@ class Made:
 
 
 def make_content(state: State, step: str, content: str, finish_reason: str) -> Made:
-    """Return the content of the artifact for a reply, with corrections if it is a plan that was not cut off."""
+    """Return the content of the artifact for a reply, with corrections if it is a plan.
+
+    A reply that is not a plan or was cut off is not changed, because the guard rejects it.
+    """
     if state.config.roles.get(step) != PLAN or lacks_end(content, finish_reason):
         return Made(content)
     pair = _mend_plan(content)
@@ -67,7 +73,10 @@ def _unbound(plan: Any, facts: Given) -> tuple[Finding, ...]:
 
 
 def add_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
-    """Return a verdict with this program's own findings about a plan. An added error rejects the artifact."""
+    """Return a guard's verdict with this program's own findings about a plan added.
+
+    An added error rejects the artifact.
+    """
     node = state.nodes[name]
     if node.artifact is None or state.config.roles.get(node.step) != PLAN:
         return verdict

@@ -1,4 +1,8 @@
-"""The machine of planning runs. Modules that make decisions and requests are imported only by a driver. Pure."""
+"""The machine of planning runs: the differences from runs of other kinds. Pure.
+
+A process that only reads a run folds its events. The modules that make decisions and requests are imported only by a
+driver.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial

@@ -1,4 +1,7 @@
-"""The meaning of artifacts as a text, and the comparison of redone steps, for policies with `agreement`. Pure."""
+"""The meaning of artifacts, and the comparison of redone steps, for policies with `agreement`. Pure.
+
+The meaning is a text. Two artifacts have the same meaning if they differ only in wording or white space.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,7 +28,8 @@ _WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
 def typed_meaning(artifact: Artifact, role: str) -> str:
     """Return a text that is the same for two artifacts of a role if their typed fields are equal.
 
-    Lists are compared as sets. Case and white space do not count. Without such fields, return the text of `meaning`.
+    Lists are compared as sets. Case and white space do not count. For an artifact of another role, or without any of
+    the fields, return the text of `meaning`.
     """
     fields, value = TYPED_FIELDS.get(role, ()), artifact.parsed
     if isinstance(value, dict) and any(name in value for name in fields):
@@ -48,7 +52,10 @@ def _fold_value(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def meaning(artifact: Artifact, *, plan: bool) -> str:
-    """Return a text that is equal for artifacts that differ in white space; in a plan, also in order and wording."""
+    """Return a text that is the same for two artifacts if they differ only in white space.
+
+    In a plan, the order of lists and texts for people do not count, because no guard reads them.
+    """
     value = artifact.value
     if not isinstance(value, Parsed):
         return " ".join(artifact.content.split())
@@ -75,8 +82,8 @@ def _canonical(value: Any, *, plan: bool) -> Any:
 def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy: Policy) -> Came:
     """Return which redone steps above a rejected attempt made the same artifact again, and which made another one.
 
-    An artifact is compared with the step's previous accepted artifact of this round, if both have the same parents.
-    Without `agreement` in the policy, nothing is compared.
+    An artifact is compared with the step's previous accepted artifact of this round, if both were made from the same
+    artifacts. The policy says whether texts or meanings are compared. If it has no `agreement`, nothing is compared.
     """
     belief = policy.belief
     if belief is None or belief.agreement is None:
@@ -94,7 +101,11 @@ def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy
 
 
 def is_repeat(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether a step's model wrote this content in this round before. A former model does not count."""
+    """Return whether an attempt has the same content as an earlier attempt at its step in its round.
+
+    A step without a model call never counts, because its content is always the same. An attempt of a former model does
+    not count either.
+    """
     if node.repeats is None or node.artifact is None or node.node in state.of_former_model:
         return False
     if state.config.graph.budgets[node.step].deterministic:

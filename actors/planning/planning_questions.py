@@ -36,9 +36,9 @@ def questions_of_verdict(
 ) -> list[AskedForm]:
     """Return the questions to a person that follow from a rejection.
 
-    Each finding for a person becomes a question; the last one combines those beyond `questions_left`. Without such a
-    finding, the step has used up its escalations, and the person is asked how to go on (S104). `history` has the
-    failures of the round.
+    Each finding for a person becomes a question, with the finding's text and schema. If the run may not ask so many
+    questions, the last question combines the remaining findings. If all findings are for models, the step has used up
+    its escalations. Then the person is asked how to go on (S104). `history` has the failures of the round.
     """
     subject = waiting_text(step, blocks(state, step))
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]

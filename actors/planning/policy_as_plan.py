@@ -1,8 +1,10 @@
 """Writes a workflow's search policy as a contingent plan, so that the plan guards can prove it (S46). Pure.
 
-A workflow step is `wanted`, `accepted` or `rejected`. Its attempts are a retry budget. Each visit of a non-leaf is a
-plan step. The last visit removes the token `visits left`, which every way back over the step needs. Decisions after a
-rejection are plan steps that cannot fail. The question to the user comes last.
+Every step of the plan is repeatable and waits for tokens. A workflow step is `wanted`, `accepted` or `rejected`. Its
+attempts are a retry budget. Each visit of a non-leaf is a plan step. The last visit removes the token `visits left`,
+and no way back over the step is possible without that token. The decisions after a rejection are plan steps that cannot
+fail. The verdict chooses between them, so the guards check all of them. The question to the user comes last: an answer
+opens a new round, and without an answer the run ends.
 """
 
 from collections.abc import Iterable
@@ -18,7 +20,11 @@ WANTED, ACCEPTED, REJECTED, LEFT = "wanted", "accepted", "rejected", "visits lef
 
 
 def as_plan(pinned: RunConfig) -> dict[str, Any]:
-    """Return the plan as a JSON value, with only guards of the default catalogue."""
+    """Return the plan as a JSON value.
+
+    It names only guards of the default catalogue, which every installation has. For a guard of the workflow's own, the
+    plan step has `composite_validation`, and the guard's name is in the step's name.
+    """
     graph = pinned.graph
     steps = [
         plan_step
@@ -43,7 +49,10 @@ def as_plan(pinned: RunConfig) -> dict[str, Any]:
 
 
 def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
-    """Yield one plan step for each visit of a step; one for all visits of a leaf, whose attempts are limited."""
+    """Yield one plan step for each visit of a step.
+
+    A leaf has one plan step for all visits, because only its attempts are limited.
+    """
     graph, workflow = pinned.graph, pinned.workflow
     counted = _is_bounded(graph, step)
     spec = workflow.effective_guard(step)

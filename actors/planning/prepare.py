@@ -1,4 +1,7 @@
-"""Prepares a planning run or a fork, and compares a run with the files that it was prepared from."""
+"""Prepares a planning run or a fork, and compares a run with the files that it was prepared from.
+
+Workflow, policy, prompts and limits are resolved and checked before the run begins.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -40,10 +43,10 @@ from runtime.models.scripted import ScriptedModel
 
 
 def check_script(model: str, names: Collection[str], owner: str, thing: str) -> None:
-    """Check that a run has a step or a call for each key of a scripted model. Raises `UsageProblem`.
+    """Check that a run has a step or a call for each key of a script. Other models need no check.
 
-    `names` are those of the steps or calls. `owner` and `thing` are words of the message, such as `the workflow` and
-    `step`.
+    `names` are those of the steps or calls. `owner` and `thing` are the words of the message, such as `the workflow`
+    and `step`. Raises `UsageProblem` for the first unknown key, whose place it names.
     """
     spec = parse_model_spec(model)
     if not isinstance(spec, Scripted):
@@ -135,7 +138,10 @@ class PlanningInput:
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
-    """Return a run that may begin. Raises `UsageProblem`; its place is a field of `RunOptions` or `RunLimits`."""
+    """Return a planning run that may begin. Raises `UsageProblem` with the cause, the place and the next step.
+
+    For an invalid option, the place is its name in `RunOptions` or `RunLimits`.
+    """
     problem, options, registry = request.problem, request.options, setup.registry
     check_problem(problem)
     loaded, policy, changed_keys = _resolve_workflow(options, setup)
@@ -191,9 +197,10 @@ def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow
 def _drop_unusable_belief(
     loaded: LoadedWorkflow, policy: Policy, options: RunOptions, root: Path
 ) -> tuple[LoadedWorkflow, Policy]:
-    """Return the workflow and its policy, without its belief if `--search` names a search that cannot use it.
+    """Return the workflow and its policy. The policy loses its belief if `--search` names a search without belief.
 
-    Only a shipped workflow has the belief as a default. In the user's own file it was a choice.
+    This applies only to shipped workflows, where the belief is a default. In the user's own file, the policy was a
+    choice, so `check_belief` refuses the combination.
     """
     shipped = not Path(_source(Path(loaded.source), root)).is_absolute()
     search = read_search(loaded.workflow.search).name
@@ -235,7 +242,10 @@ def _change_all(loaded: LoadedWorkflow, change: Callable[[Workflow], Workflow]) 
 
 
 def _check_parts(loaded: LoadedWorkflow, registry: Registry) -> None:
-    """Create every guard and generator. Raises `UsageProblem` with file, line, step and guard."""
+    """Create every guard and generator of a workflow, to check them.
+
+    Raises `UsageProblem` with file, line, step and guard.
+    """
     for step, pair in loaded.workflow.action_pairs.items():
         try:
             make_step_guard(loaded.workflow, step, registry.guards)
@@ -250,7 +260,10 @@ def _check_parts(loaded: LoadedWorkflow, registry: Registry) -> None:
 
 
 def _source(path: Path, root: Path) -> str:
-    """Return a shipped workflow's name, because its path may change with a release; else the path."""
+    """Return a shipped workflow's name, because its path may change with a release.
+
+    For any other workflow, return its path.
+    """
     shipped = path.parent == root / "configs" / "workflows"
     return path.stem if shipped else str(path.absolute())
 
@@ -279,7 +292,10 @@ def pin(
     setup: Setup | None = None,
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> RunConfig:
-    """Return the configuration of a run and of its child runs, which ask nobody. `settings` are a person's."""
+    """Return the complete configuration of a run and of its child runs. Only the parent run asks questions.
+
+    Prices and settings of models come from `setup`. `settings` were set by a person, and apply to every step.
+    """
     children = {
         name: pin(
             replace(child, workflow=child.workflow.changed(questions_max=0)),
@@ -308,7 +324,10 @@ def pin(
 
 
 def _known_author(policy: Policy, model: str, setup: Setup | None) -> Author | None:
-    """Return a model's measured profile or family, if the policy's belief can compare it."""
+    """Return the known behaviour of a model, if the belief of the policy has numbers to compare it with.
+
+    A measured profile comes before the table of families.
+    """
     table = policy.belief
     if setup is None or table is None or table.author is None or not is_author(model):
         return None
@@ -344,7 +363,10 @@ def _call_settings(
     setup: Setup | None,
     settings: Mapping[str, Any],
 ) -> dict[str, ModelSettings]:
-    """Return the settings of each step's calls: a person's come before the step's, the workflow's, the model's."""
+    """Return the settings of each step's calls.
+
+    A person's settings take precedence over the step's, then the workflow's, then the model's.
+    """
     steps = {step: workflow.action_pairs[step].model_settings for step in workflow.model_steps}
     if workflow.classifications_max:
         steps[CLASSIFIER] = ModelSettings()
@@ -392,7 +414,10 @@ def _with_options(
 
 
 def fork_config(state: State, workflow: str | None, policy: str | None, setup: Setup) -> ForkConfig:
-    """Return a run's configuration with another workflow or policy. Raises `UsageProblem` that names the keyword."""
+    """Return a run's configuration with another workflow, another policy or both. Raises `UsageProblem`.
+
+    The place of the error is the keyword (`workflow` or `policy`), or a place in a file.
+    """
     config = state.config
     if workflow is not None:
         options = RunOptions(workflow, no_input=config.no_input)
@@ -436,7 +461,11 @@ _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
 
 
 def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
-    """Return a line about differences between a run and its files; empty if there are none or the source is unknown."""
+    """Return a line about the differences; empty if there are none, or if the source of the workflow is unknown.
+
+    A workflow that can no longer be read gives a line, not an error, because the run does not need the workflow. The
+    model and its price are not compared.
+    """
     if not start.source:
         return ""
     try:
@@ -463,7 +492,10 @@ def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfi
 
 
 def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
-    """Return a line about plug-in files whose content has changed; empty if none has. The new content is used."""
+    """Return a line about plug-in files whose content has changed; empty if no file has changed.
+
+    The code of a plug-in is not stored: the run uses the current content of the file.
+    """
     now = registry.sources
     changed = [plugin for plugin in start.plugins if plugin.plugin in now and now[plugin.plugin].hash != plugin.hash]
     if not changed:

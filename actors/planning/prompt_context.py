@@ -1,8 +1,9 @@
 """The contexts for generators and guards, with both kinds of feedback, made from the state. Pure.
 
-Retry feedback is about the step's own output, escalation feedback about a later failure. Both are computed from the
-nodes, so they survive a new visit and a restart. A prompt shows each rejection once; one that became a question is only
-among the clarifications.
+Retry feedback says: "your output for this step was rejected because …". Escalation feedback says: "a later step failed
+because of the result of this step". Both are computed from the nodes and not stored, so they survive a new visit and a
+restart. A prompt shows each rejection once. A rejection of the step itself is in the retry history, not in the
+escalation history. A rejection that became a question is only among the clarifications, with its answer.
 """
 
 from collections.abc import Container, Sequence
@@ -105,7 +106,10 @@ def rejection_codes(state: State, branch: Branch, step: str) -> frozenset[str]:
 def retry_feedback(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return the newest `window` rejections of the step, oldest first, without those in `answered_nodes`."""
+    """Return the newest `window` of the step's own rejections in the whole run, oldest first.
+
+    The nodes in `answered_nodes` are left out.
+    """
     feedback: list[Feedback] = []
     left_out = branch.left_out.get(step, LeftOut()).attempts
     for node in islice(state.attempts_at(branch, step), len(branch.attempts[step]) - left_out):
@@ -119,7 +123,11 @@ def retry_feedback(
 def _kept_findings(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[str, ...] | None:
-    """Return findings with facts of the newest `window` left-out rejections; None if the prompt shows none."""
+    """Return those findings of left-out rejections that say what to add or change.
+
+    Only the newest `window` rejections count. Return None if the step has not begun afresh, or if the policy shows
+    nothing.
+    """
     left_out = branch.left_out.get(step)
     if left_out is None or state.config.policy.afresh_shows == "nothing":
         return None
@@ -140,7 +148,11 @@ def _lines_with_facts(node: Node) -> list[str]:
 def escalation_feedback(
     state: State, causes: Sequence[Node], left_out: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return an entry for each of the newest `window` cycles that sent the search back over a step, oldest first."""
+    """Return one entry for each cycle that sent the search back over a step.
+
+    `causes` are the rejections that ended the cycles. The nodes in `left_out` are left out. The newest `window` entries
+    are returned, oldest first.
+    """
     feedback: list[Feedback] = []
     for last in reversed(causes):
         cycle = [name for name in last.cycle if name not in left_out]
@@ -161,7 +173,10 @@ def _finding_text(finding: Finding) -> str:
 
 
 def escalations(state: State, branch: Branch, step: str) -> list[Node]:
-    """Return the rejections of later steps that sent the search back over this step, oldest first."""
+    """Return the rejections of later steps that sent the search back over this step, oldest first.
+
+    Rejections of steps that this step depends on are left out.
+    """
     replans = branch.replans[branch.left_out.get(step, LeftOut()).replans :]
     if not replans:
         return []

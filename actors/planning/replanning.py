@@ -1,6 +1,8 @@
 """Planning runs that an execution starts to replace its plan: their input and their result.
 
-The execution reserves the child's limits, and hands a `ChildBrief` to an actor with `ChildGenerator.generate`.
+Such a run is started in the same way as a run for a step of a plan. The execution reserves the child's limits in its
+ledger, and hands a `ChildBrief` to an actor with the handler `ChildGenerator(resources.drive_child, clock).generate`.
+It gets a `Generated` message with the cost, or a `Faulted` message while the child waits for its provider.
 `read_replan` reads the text of the reply.
 """
 
@@ -36,10 +38,13 @@ def replan_brief(
 ) -> ChildBrief:
     """Return the input of a planning run that replaces a plan.
 
-    `parent` is the id of the execution. `node` names the child run, so a request that is made again after a crash
-    continues the same child. `pinned` is the JSON of a `RunConfig`. `change` has the settings that people have changed
-    since (`RunState.changes`). With `given.asks_nobody`, a question ends the child (`NeedsAnswer`). The execution asks
-    it, and starts another child with the answer.
+    `parent` is the id of the execution, and `request_id` the id of its request. `node` names the child run, so a
+    request that is made again after a crash continues the same child. `pinned` is the JSON of a `RunConfig`. `limits`
+    are the reservation of the request. `change` has the settings that people have changed since (`RunState.changes`).
+
+    `given` should name at least the current tokens as `initial_state`. In a partial replan, it should also name the
+    goal state, the invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`). The
+    execution asks it, and starts another child with the answer in `Given.answers`.
     """
     return ChildBrief(
         run=child_run(parent, node),
@@ -76,7 +81,10 @@ class NoPlan:
 
 @make_total("the new plan", lambda said: NoPlan(PlanningOutcome.ALL_PRUNED, said))
 def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
-    """Return the result of a planning run, read from its reply. Never raises."""
+    """Return the result of a planning run, read from its reply.
+
+    Never raises: a text that is not JSON object gives `NoPlan`.
+    """
     value = read_reply(text)
     content = value.value if isinstance(value, Parsed) else None
     if not isinstance(content, dict):

@@ -222,7 +222,10 @@ def _draft(state: State, user: UserTexts | None) -> Draft | None:
 
 
 def demands_with(state: State, node: Node, value: Mapping[str, Any]) -> DemandTable | None:
-    """Return the table of demands with another plan for an attempt; None if it cannot be compared."""
+    """Return the table of demands of a run with another plan (JSON) in place of an attempt's plan.
+
+    None if the plan or the user's texts cannot be compared.
+    """
     made = [accepted_value(parent) for parent in _with_parents(state, node)[1:]]
     return _table(_user_texts_of(state), value, made)
 
@@ -247,8 +250,9 @@ def _user_texts_of(state: State) -> UserTexts:
 def best_path(state: State) -> tuple[Node, ...]:
     """Return the best path: the artifacts accepted now, or an earlier accepted artifact and all that it builds on.
 
-    The longest is best, then the highest sum of scores, then acceptance now, then age: the oldest path wins (S36). A
-    plan that a person edited after the end is the plan of the run.
+    The longest path is the best. Among equally long paths, the highest sum of scores decides, then acceptance now, then
+    age: the oldest path wins (S36). A search that compares plans uses the same scores, so a successful run has its
+    winning path. A plan that a person edited after the end is the plan of the run.
     """
     place = {step: number for number, step in enumerate(state.latest.progress)}
     if state.edited:

@@ -1,4 +1,7 @@
-"""The texts of a planning run for people. `views` imports this module only when a command shows more. Pure."""
+"""The texts of a planning run for people: its result with the next step, its search tree, its documents. Pure.
+
+Most commands only read records, so `views` imports this module only when a command shows more.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, assert_never
@@ -63,7 +66,10 @@ def _cut_advice(result: Result, program: str) -> str:
 
 
 def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
-    """Return the next step after these findings as a clause; empty if they suggest none. The first error counts."""
+    """Return the next step as a clause without a full stop; empty if the findings suggest no step.
+
+    `output_tokens` is the token limit of the failed step. Only the first error counts, as in the policy.
+    """
     first = next((finding for finding in findings if finding.severity == "error"), None)
     if first is None:
         return ""
@@ -93,7 +99,10 @@ def brief_lines(result: Result, program: str = "replan") -> list[Line]:
 
 
 def outcome_lines(result: Result, program: str = "replan", *, full: bool = True) -> list[Line]:
-    """Return the report. `program` is this program's command. Without `full`, the plan is in short form."""
+    """Return the whole report. `program` is the command with which the user calls this program.
+
+    Without `full`, the plan is in short form.
+    """
     if result.succeeded and result.plan_json is None:
         return [*_artifacts(result), *_warnings(result), usage_line(result)]
     if result.succeeded:
@@ -419,9 +428,9 @@ def document(view: str, state: State, result: Result, program: str) -> RunDocume
 
 
 def plan_document(view: str, result: RunResult, plan: Any, note: str, program: str) -> RunDocument:
-    """Return a plan with its demands. `view` is `plan`, `mermaid`, `markdown` or `github-checklist`.
+    """Return a plan with the table of demands. `note` says in Markdown how the plan was made.
 
-    `note` says in Markdown how the plan was made. Raises `UsageProblem` if the value is not a plan.
+    `view` is `plan`, `mermaid`, `markdown` or `github-checklist`. Raises `UsageProblem` if the value is not a plan.
     """
     if view == "plan":
         demands = [] if result.demands is None else [BLANK, *table_lines(result.demands)]

@@ -1,4 +1,8 @@
-"""The rules of a planning run in their order (`rules_with`): the first that returns an event wins. Pure."""
+"""The rules of a planning run. A rule is a decision that may follow from a state. `rules_with` has their order. Pure.
+
+The order counts: the first rule that returns an event wins. Some rules look at every branch, or at the tree of all
+branches.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -194,7 +198,10 @@ def rest(state: State) -> WaitRequested | None:
 
 
 def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunFinished | None:
-    """Request an artifact of a ready step. End the run if a limit allows none and no other work is open."""
+    """Request an artifact of a ready step, if the limits allow it.
+
+    End the run if a limit allows no request and no other work is open.
+    """
     run = state.run
     if run.saving:
         return None
@@ -239,7 +246,11 @@ def _drop_resting_steps(state: State, branch: Branch, steps: Sequence[str]) -> S
 
 
 def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> PlanningCall | Limit | None:
-    """Return the first affordable request, further tries first; if there is none, the limit that was exceeded."""
+    """Return the first affordable request of a branch; if there is none, the limit that the last request would exceed.
+
+    Further tries of a call come first, because their attempt was already allowed. First tries at each of `steps`
+    follow.
+    """
     graph, ledger, now = state.config.graph, state.run.ledger, state.run.now
     short: Limit | None = None
     for tries in state.run.calls.tries.values():

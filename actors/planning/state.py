@@ -221,7 +221,10 @@ class State:
         return self.branches[branch_of(name)] if len(self.branches) > 1 else self.branches[0]
 
     def is_child(self, request: GenerationRequested | ClassificationRequested) -> bool:
-        """Return whether a child run answers a request. A later driver continues it."""
+        """Return whether a child run answers a request.
+
+        A later driver continues that run from the end of its journal.
+        """
         return isinstance(request, GenerationRequested) and self.config.child_of(request.step) is not None
 
     def attempts_at(self, branch: Branch, step: str) -> Iterator[Node]:

@@ -278,7 +278,10 @@ def _late_costs(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
 
 
 def _unknown_costs(state: State, *, rests: bool) -> dict[str, Amount]:
-    """Return the charges with unknown cost by node, with open requests if no process drives the run."""
+    """Return the charges whose real cost is unknown, by node.
+
+    If no process drives the run, open requests are included.
+    """
     ledger = state.run.ledger
     return _sum_by_node((*ledger.forfeited.items(), *(ledger.reserved.items() if rests else ())))
 

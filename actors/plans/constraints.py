@@ -1,6 +1,7 @@
 """The constraints on every plan of an execution: prohibitions, scope, budget, deadline, and invariants. Pure.
 
-A new plan may add constraints. One that it leaves out or weakens is restored before the plan is proved.
+They come from the first plan, from later plans, and from later texts of the user. A new plan may add constraints. A
+constraint that it leaves out or weakens is restored before the plan is proved.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,7 @@
-"""Tells which requirements of a plan are covered, kept or not checked, by names and tokens only."""
+"""Tells which requirements of a plan are covered, which are kept, and which are not checked.
+
+Only names and tokens are compared. No text is interpreted.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -52,8 +55,8 @@ def check_requirements(plan: Plan) -> list[CheckedRequirement]:
 def _contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[str, frozenset[str]]:
     """Return the goals to which each step contributes, by step id. `goals` has the tokens of each goal.
 
-    A step contributes if it makes a token that the goal or a contributing step needs, or if a contributing step depends
-    on it.
+    A step contributes to a goal if it makes a token that the goal or a contributing step needs. It also contributes if
+    a contributing step depends on it. One pass over the plan serves all goals: tokens and steps have bit sets of goals.
     """
     names = list(goals)
     producers: dict[str, list[Step]] = defaultdict(list)
@@ -147,7 +150,10 @@ def _uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
 
 
 def _changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> list[str]:
-    """Return the ids of steps that add a forbidden token, or delete a protected one that is no goal."""
+    """Return the ids of the steps that add a forbidden token, or delete a protected token.
+
+    Tokens of the goal may be deleted.
+    """
     match item.kind:
         case RequirementKind.MUST_AVOID:
             return [step for token in item.tokens for step in changes.adding.get(token, ())]

@@ -61,7 +61,11 @@ Choices = Mapping[Tokens, Candidate]
 
 
 def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -> Choices:
-    """Return the step to take in every state that can follow from `start`. Raises `SearchFailed`."""
+    """Return the step to take in every state that can follow from `start`, until the goal holds.
+
+    Raises:
+        SearchFailed: every way returns to an earlier state, or the search has reached `STATES_MAX` states.
+    """
     search = _Search(candidates, goal)
     if not search.solve_from(start, frozenset(), ()):
         raise SearchFailed(search.reason)
@@ -89,7 +93,10 @@ class _Search:
         self._left = STATES_MAX
 
     def solve_from(self, state: Tokens, above: AbstractSet[Tokens], ahead: Sequence[_Taken]) -> bool:
-        """Choose a step in a state and all that follow. `above` are earlier states, `ahead` a known way."""
+        """Choose a step in a state, and in all states that follow. Return whether this succeeded.
+
+        `above` are the earlier states. `ahead` is a known way from this state.
+        """
         if self.goal <= state or state in self.chosen:
             return True
         if state in self._dead:
@@ -123,7 +130,10 @@ class _Search:
         return True
 
     def _path(self, start: Tokens, above: AbstractSet[Tokens], refused: AbstractSet[str]) -> Sequence[_Taken]:
-        """Return a way to the goal, with outcomes as needed, without `refused` and states in `above`; else empty."""
+        """Return a way to the goal for which the search may choose every outcome; empty if there is none.
+
+        It does not begin with a step in `refused`, and does not reach a state in `above`.
+        """
         tie, parents = itertools.count(), dict[Tokens, tuple[Tokens, _Taken] | None]({start: None})
         costs, open_states = {start: 0.0}, [(self._costs.to_goal(start), next(tie), start)]
         done: set[Tokens] = set()
@@ -221,8 +231,13 @@ def plan_for(
 ) -> Plan:
     """Return a plan from declared steps that reaches `goal` whatever outcomes the steps have.
 
-    If no step has outcomes, each step waits only for its dependencies, else for the step before it. `others` are
-    further tokens that hold at the beginning. Raises `UsageProblem` with the place `goal` or `holds`.
+    The id of a declared step is the name of its generator. The plan may use the same generator for several steps. If no
+    step has outcomes, each step waits only for its dependencies. Otherwise each step waits for the step before it.
+    `others` are further tokens that hold at the beginning and that no step names.
+
+    Raises:
+        UsageProblem: no step names a token of `holds` or `goal`; or the goal cannot be reached, or already holds. The
+            error's place is `goal` or `holds`.
     """
     start, wanted = frozenset(holds), frozenset(goal)
     _check(steps, start, wanted)
@@ -361,7 +376,10 @@ def _ids(names: Sequence[str]) -> Iterator[str]:
 
 
 def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
-    """Return the steps of a plan without outcomes. Each depends on those with which it may not change places."""
+    """Return the steps of a plan without outcomes.
+
+    Each step depends on the earlier steps with which it may not change places.
+    """
     new_steps: list[Step] = []
     after: dict[str, frozenset[str]] = {}
     for node in nodes:

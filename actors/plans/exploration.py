@@ -1,4 +1,8 @@
-"""Explores every trace of a plan, breadth first: how traces end, whether they loop, and which steps run."""
+"""Explores every trace of successes and failures of a plan: how traces end, whether they loop, and which steps run.
+
+Configurations are visited breadth first, so the reported traces are short. `actors.plans.reductions` keeps the number
+of configurations small without changing a result.
+"""
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -84,10 +88,11 @@ class Exploration:
 def explore(
     program: Program, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
 ) -> Exploration:
-    """Visit at most `limit` configurations of a plan. The work is limited too, counted and not timed.
+    """Visit at most `limit` configurations of a plan.
 
     With `until_success`, stop at the first trace that ends with the goal. With `until_ran`, stop after each of these
-    steps has run on some trace.
+    steps has run on some trace. The work is limited too, because a configuration may have many outcomes. It is counted,
+    not timed, so the result is the same on every machine.
     """
     sought = mask_of([program.order.index[step_id] for step_id in until_ran])
     return _Explorer(program, sought, until_success=until_success).run(limit)
@@ -105,7 +110,10 @@ def explore_plan(
 
 
 class _Explorer:
-    """One exploration. Configurations are numbered from 0 as found; each list has an entry for each of them."""
+    """One exploration. Configurations are numbered from 0 (the initial configuration) in the order of their discovery.
+
+    Each list has one entry for each numbered configuration.
+    """
 
     _reduced: list[Reduced]
     """The configuration in the reduced form of `Reducer`."""
@@ -153,7 +161,10 @@ class _Explorer:
         return (self._program.steps[index].step_id for index in bits(steps))
 
     def _visit(self, limit: int, successes: list[int], dead_ends: list[int]) -> bool:
-        """Visit configurations, and note ends of traces. Return whether all were visited. Raises `OutOfWork`."""
+        """Visit configurations and add the ends of traces to the two lists. Return whether all were visited.
+
+        `successes` and `dead_ends` get numbers of configurations. Raises `OutOfWork` when the limit of work is passed.
+        """
         program, result = self._program, self._result
         initial = self._reducer.initial()
         self._add(initial, initial.pending, None)
@@ -252,7 +263,10 @@ class _Explorer:
         return tuple(reversed(items))
 
     def _item(self, index: int, outcome: str) -> str:
-        """Return the item of a trace for an outcome. Equal items are one object: many traces contain them."""
+        """Return the item of a trace for an outcome of a step.
+
+        Equal items are one object, because many traces contain them.
+        """
         item = self._items.get((index, outcome))
         if item is None:
             item = self._items[index, outcome] = trace_item(self._program, index, outcome)

@@ -1,6 +1,7 @@
 """The dependency graph of a plan: a topological order of its steps, reachability, cycles, and contingent steps.
 
-A step's *index* is its position in the topological order. Sets of steps are bit sets of indices.
+A step's *index* is its position in the topological order. Sets of steps are bit sets of indices. Ancestors have lower
+indices and descendants have higher indices, so the bit sets of a plan with 20,000 steps take tens of megabytes.
 """
 
 import heapq
@@ -52,9 +53,10 @@ class StepOrder:
 
 
 def order_of(plan: Plan, *, as_listed: bool = False) -> StepOrder | None:
-    """Return the plan's topological order; None if its dependencies have a cycle. Unknown dependencies are ignored.
+    """Return the plan's topological order; None if its dependencies have a cycle.
 
-    Step ids must be unique. Ties are broken by id, or with `as_listed`, for people, by the plan's own list.
+    Step ids must be unique. Dependencies that name no step are ignored. Ties are broken by id, so the order does not
+    depend on how the steps are listed. With `as_listed`, for people, ties are broken by the plan's own list.
     """
     steps = plan.steps if as_listed else sorted(plan.steps, key=attrgetter("step_id"))
     rank = {step.step_id: index for index, step in enumerate(steps)}
@@ -88,9 +90,11 @@ def order_of(plan: Plan, *, as_listed: bool = False) -> StepOrder | None:
 
 
 def cycles(plan: Plan) -> list[tuple[str, ...]]:
-    """Return at most `CYCLES_MAX` dependency cycles that share no step, in linear time.
+    """Return at most `CYCLES_MAX` dependency cycles that share no step.
 
-    Each step of a cycle depends on the next, and the smallest id is first.
+    A cycle is a tuple of step ids. Each step depends on the next, and the smallest id is first. A cycle that shares a
+    step with a returned cycle is left out. The time is linear: one depth-first search continues from the step before a
+    cycle, and never returns to the steps of that cycle.
     """
     names = {step.step_id: step.dependencies for step in sorted(plan.steps, key=attrgetter("step_id"))}
     found: list[tuple[str, ...]] = []
@@ -156,8 +160,8 @@ def transpose(count: int, rows: Sequence[int]) -> list[int]:
 def contingent_steps(plan: Plan) -> frozenset[str]:
     """Return the ids of the contingent steps. All other steps make up the nominal run.
 
-    A step is contingent if one of its preconditions is not in the initial state and is produced only by failures,
-    contingent steps or itself.
+    A step is contingent if one of its preconditions is not in the initial state and is produced only by failures or
+    contingent steps. This is a least fixpoint. A step does not count as the producer of its own precondition.
     """
     if not any(step.failure_effects for step in plan.steps):
         return frozenset()
@@ -188,7 +192,11 @@ def contingent_steps(plan: Plan) -> frozenset[str]:
 
 
 def reachable_by_failure(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the steps and tokens that successes and failures can reach if deletions are ignored."""
+    """Return the steps and the tokens that successes and failures can reach if deletions are ignored.
+
+    In this delete relaxation, a step or token that is not reached is certainly unreachable. A failure that escalates or
+    cannot happen reaches nothing.
+    """
     tokens: set[str] = set(plan.initial_state)
     reached: set[str] = set()
     waiting: Mapping[str, list[Step]] = defaultdict(list)

@@ -1,6 +1,7 @@
 """Corrects a plan's JSON before guards judge it, and checks it against given facts and results of tools. Pure.
 
-Plans from files are never corrected. Decisions of a model are left unchanged.
+Given facts, sums, whole numbers and lists are corrected in plans of a run's model, never in a plan from a file.
+Decisions of the model are left unchanged. The guard rejects mistakes in them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +30,10 @@ _DIGITS = len(str(NUMBER_MAX))
 
 
 def mend_plan(plan: Any) -> tuple[Any, tuple[Finding, ...]]:
-    """Return a plan's JSON value with corrected values in a copy, and a warning for each changed place."""
+    """Return a plan's JSON value with corrected values, and a warning for each changed place.
+
+    A value without a list of steps is returned unchanged. The given object is not modified.
+    """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list) or len(plan["steps"]) > STEPS_MAX:
         return plan, ()
     notes: list[Finding] = []
@@ -114,8 +118,9 @@ def _note(where: str, text: str) -> Finding:
 def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     """Return a plan's JSON value with the given facts, and the keys whose values were replaced.
 
-    In a plan that undoes, a step without an undo gets the one that its tool declares. A value without a list of steps
-    is returned unchanged, because the guard rejects it.
+    A key that the model left out is added, and does not count as replaced. In a plan that undoes, a step without an
+    undo gets the undo that its tool declares. Requirements and invariants for every plan are added, because a model may
+    leave them out. A value without a list of steps is returned unchanged, because the guard rejects it.
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
         return plan, ()
@@ -213,8 +218,9 @@ _NOTHING = ReadableResult()
 def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
     """Yield a finding for each outcome and value in a plan that no result of a tool reports.
 
-    `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that is executed. A reported outcome that
-    the step does not list is a warning: it counts as a failure.
+    If no tools are given, yield nothing. `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that
+    is executed. If a result reports an outcome that the step does not list, a warning names it. Such an outcome counts
+    as a failure of the step.
     """
     draft = read_draft(plan)[0] if given.generators is not None else None
     if draft is None:

@@ -1,13 +1,16 @@
-"""The nominal run, in which no step fails: which tokens are necessarily true before each step, in every order.
+"""The nominal run, in which no step fails: which tokens are necessarily true before each step.
 
-By the modal truth criterion (Chapman 1987, for ground steps), a token p is necessarily true before a step c if and only
-if both hold:
+The steps of the nominal run may be executed in any order that the dependencies allow. A token is necessarily true
+before a step if it is true there in every such order. By the modal truth criterion (Chapman 1987, for ground steps), a
+token p is necessarily true before a step c if and only if both hold:
 
     1. p is in the initial state, or some step that adds p is necessarily before c.
     2. For every other step d that deletes p and is not necessarily after c, some step that adds p (a white knight) is
        necessarily after d and before c.
 
-A step that deletes and adds the same token adds it. The end of the plan counts as a step after all others.
+A step that deletes and adds the same token adds it. The end of the plan counts as a step after all others. The
+criterion is exact. If condition 2 fails for d, then p is false at c in some order: the order that places d as late as
+possible and c right after it.
 """
 
 from collections import defaultdict
@@ -53,7 +56,10 @@ many.
 
 
 class NominalRun:
-    """Evaluates the modal truth criterion. Its methods raise `OutOfWork` after `DELETERS_MAX` deletions."""
+    """Evaluates the modal truth criterion for the nominal run of a plan without dependency cycles.
+
+    Its methods raise `OutOfWork` after `DELETERS_MAX` deletions.
+    """
 
     def __init__(self, plan: Plan, order: StepOrder, contingent: frozenset[str]) -> None:
         self.order = order
@@ -73,7 +79,10 @@ class NominalRun:
         self._searched = 0
 
     def unmet_before(self, index: int, *, named: bool = True) -> list[Unmet]:
-        """Return the preconditions of a step that may be unmet, by token; if `named`, with the steps at fault."""
+        """Return the preconditions of a step that are not necessarily true before it, sorted by token.
+
+        With `named`, the result names the steps that produce or delete them. This takes most of the time.
+        """
         needed = self.order.steps[index].preconditions
         if needed.isdisjoint(self._deletable):
             # In most plans the initial state or a direct dependency provides every token: no reachability is needed.
@@ -99,7 +108,10 @@ class NominalRun:
         return all(self._check_before(token, index) is None for token in step.effects)
 
     def _check_before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
-        """Return why a token is not necessarily true before a step, nominal or not; None if it is true."""
+        """Return the token with the reason why it is not necessarily true before a step; None if it is true.
+
+        The step need not be part of the nominal run.
+        """
         if token in self._initial and token not in self._deleters:
             return None
         if token not in self._initial and token not in self._adders:
@@ -126,7 +138,11 @@ class NominalRun:
         return Unmet(token, UncertaintyCause.NOT_PRODUCED, ())
 
     def _last_unrepaired(self, knights: int, deleters: int) -> int:
-        """Return the last deleter that no white knight follows, as a bit set; else 0. Raises `OutOfWork`."""
+        """Return the last deleter that no white knight follows, as a bit set; 0 if there is no such deleter.
+
+        The loop goes through the deleters, the last one first. A knight repairs the deletions of all its ancestors at
+        once, so a sequential plan needs only one or two iterations. Raises `OutOfWork` at the limit.
+        """
         while deleters:
             self._searched += 1
             if self._searched > DELETERS_MAX:
@@ -163,8 +179,9 @@ class NominalRun:
 def orphans(plan: Plan) -> list[Step]:
     """Return the steps that do not contribute to the plan, sorted by id.
 
-    A step contributes if the goal, an invariant or a contributing step needs one of its effects or depends on it, or if
-    it deletes a token on success.
+    A step contributes if the goal, an invariant or a contributing step needs one of its effects, or if a contributing
+    step depends on it. A step that deletes a token on success also contributes, because the deletion may be its
+    purpose.
     """
     irrelevant = {step.step_id: step for step in plan.steps}
     producers: dict[str, list[str]] = defaultdict(list)

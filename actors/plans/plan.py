@@ -1,4 +1,8 @@
-"""The data types of a plan (`Plan`, `Step`, `Invariant`) and their JSON form. `semantics` has their meaning."""
+"""The data types of a plan (`Plan`, `Step`, `Invariant`), all frozen, and their JSON form.
+
+A plan is data that a model or a person wrote. `actors.plans.reader` reads a plan from any JSON value.
+`actors.plans.semantics` defines the meaning of the fields in an execution.
+"""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -48,7 +52,10 @@ class NamedOutcome(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One step of a plan: a named tuple, because these are created fastest."""
+    """One step of a plan.
+
+    It is a named tuple, because named tuples are created fastest, and a plan may have thousands of steps.
+    """
 
     step_id: str
     name: str = ""
@@ -185,5 +192,8 @@ def _step_to_json(step: Step) -> dict[str, Any]:
 
 
 def bound_names(step_id: str) -> tuple[str, str]:
-    """Return the names for a step that a tools file may bind: its id, with and without its number (`move_1`)."""
+    """Return the names for a step that a tools file may bind: its id, and its id without the number at the end.
+
+    So one binding serves `move_1` and `move_2`.
+    """
     return step_id, step_id.rstrip("0123456789").rstrip("_")

@@ -14,7 +14,10 @@ from runtime.core.errors import UsageProblem
 def plan_flow(
     value: Any, states: Mapping[str, NodeState] | None = None, outcomes: Mapping[str, str] | None = None
 ) -> Flow | None:
-    """Return the graph of a plan (JSON), with states and named outcomes by step; None if it is not a plan."""
+    """Return the graph of a plan (JSON); None if the value is not a plan.
+
+    `states` has the state of each step by id, and `outcomes` the named outcome of each step that succeeded.
+    """
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None or not plan.steps:
@@ -34,7 +37,10 @@ def plan_flow(
 
 
 def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, str]) -> Iterator[FlowEdge]:
-    """Yield the edges. One is taken if its first step ended with its outcome and its second has begun."""
+    """Yield the edges.
+
+    An edge counts as taken if its first step ended with the edge's outcome and its second step has begun.
+    """
     begun = {name for name, state in states.items() if state not in (NodeState.OPEN, NodeState.SKIPPED)}
     failed = {name for name, state in states.items() if state is NodeState.FAILED}
     for begin, end, names in _find_successions(plan):
@@ -53,8 +59,8 @@ def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, s
 def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield each pair of a step and a following step, with the outcomes between them; empty for all outcomes.
 
-    In a plan with outcomes, a step also follows the steps that make its needed tokens. Of these, tokens that can be
-    deleted come first: they show where an execution is.
+    A step follows the steps that it depends on. In a plan with outcomes, it also follows the steps that make its needed
+    tokens. If steps can delete some of its needed tokens, only these tokens count: they show where an execution is.
     """
     steps = {step.step_id: step for step in plan.steps}
     moving: frozenset[str] = frozenset()

@@ -1,4 +1,7 @@
-"""A plan as text: terminal lines, a Markdown document, a GitHub task list, a notebook, or YAML, all escaped. Pure."""
+"""A plan as text: terminal lines in full or short, a Markdown document, a GitHub task list, a notebook, or YAML. Pure.
+
+Texts of models are escaped.
+"""
 
 import copy
 import difflib
@@ -54,7 +57,10 @@ _LEADING = re.compile(r"^([-+=]|\d+[.)])")
 
 
 def failure_text(step: Step, words: Mapping[str, str], named: Callable[[str], str] = str) -> str:
-    """Return the text for `on_failure`, with `words` by its value or `GO_BACK`, and ids as `named` formats them."""
+    """Return the text for a step's `on_failure`. If the failure goes back to a step, the text names that step.
+
+    `words` has a text for each value of `on_failure`, and a text for `GO_BACK`. `named` formats the id of a step.
+    """
     back = step.goes_back_to
     return words[step.on_failure] if back is None else words[GO_BACK] + named(back)
 
@@ -212,7 +218,11 @@ def _order_steps(value: Any) -> tuple[Plan, tuple[Step, ...]] | None:
 
 
 def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
-    """Return a plan as a Markdown document, with `note` below its title. Raises `UsageProblem`."""
+    """Return a plan as a Markdown document.
+
+    The plan's basis and `note` follow the title. `demands` are lines at the end. Raises `UsageProblem` if the value is
+    no plan.
+    """
     plan, steps = _read_ordered_plan(value)
     lines = [f"# {escape_markdown(plan.goal or plan.plan_id)}", ""]
     lines += _remarks(plan, note)
@@ -232,7 +242,11 @@ def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> st
 
 
 def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
-    """Return a plan as a GitHub task list: the steps to do, then those after a failure. Raises `UsageProblem`."""
+    """Return a plan as a GitHub task list: the steps to do, then the steps that are only needed after a failure.
+
+    The plan's basis and `note` follow the title. `demands` are lines at the end. Raises `UsageProblem` if the value is
+    no plan.
+    """
     plan, steps = _read_ordered_plan(value)
     later = contingent_steps(plan)
     lines = [f"## {_for_github(escape_markdown(plan.goal or plan.plan_id))}", ""]
@@ -333,7 +347,10 @@ class ProvedPlan(Plan):
         return copy.deepcopy(dict(self.source))
 
     def to_markdown(self) -> str:
-        """Return the Markdown document of `replan export`. Raises `UsageProblem` if only a user's guard accepts it."""
+        """Return the Markdown document that `replan export` writes, with the model's texts escaped.
+
+        Raises `UsageProblem` if the object is a plan only for a guard of the user's own.
+        """
         try:
             return plan_markdown(dict(self.source), f"{self.conclusion}." if self.conclusion else "", self.demands)
         except UsageProblem as problem:
@@ -341,7 +358,10 @@ class ProvedPlan(Plan):
 
 
 def read_proved_plan(value: Mapping[str, Any], conclusion: str = "", demands: tuple[str, ...] = ()) -> ProvedPlan:
-    """Return the plan in a JSON object. Never raises: a field of a wrong type gets its default."""
+    """Return the plan in a JSON object, with its run's `conclusion` and `demands`. Never raises.
+
+    A field of a wrong type, which a guard of the user may allow, gets its default.
+    """
     draft, _ = read_draft(dict(value))
     plan = Plan(PLAN_ID_DEFAULT, ()) if draft is None else draft
     typed = {item.name: getattr(plan, item.name) for item in fields(Plan)}

@@ -1,7 +1,10 @@
 """Reads a plan from any JSON value, within limits of size, and has a plan's JSON Schema for models.
 
-Reading never fails, converts no value, and reports all errors at once. An unknown key is ignored with a warning, but
-one that is nearly a known key is an error: a plan that lost its preconditions would be proved, and be wrong.
+Reading never fails, is strict about types, and reports all errors at once.
+
+A missing optional field gets its default, so plans of older versions load unchanged. No value is converted: a string in
+place of a list is reported, not split, and a bool is not a number. An unknown key is ignored with a warning, but one
+that is nearly a known key is an error: a plan that lost its preconditions would be proved, and be wrong.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -112,7 +115,11 @@ _STEP_FIELDS = {
 
 
 def read_plan(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
-    """Return the plan and all findings about its fields and types. The plan is None after an error. Never raises."""
+    """Return the plan and all findings about its fields and types. The plan is None if a finding is an error.
+
+    Never raises. `plan_minimal` checks whether the steps fit together. This function allows repeated ids and budgets of
+    0.
+    """
     draft, findings = read_draft(value)
     return (None if any(finding.severity == "error" for finding in findings) else draft), findings
 
@@ -123,7 +130,10 @@ def _refuse_plan(said: str) -> tuple[None, tuple[Finding, ...]]:
 
 @make_total("the plan", _refuse_plan)
 def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
-    """Return a plan with defaults for invalid fields, and all findings; None without a list of steps."""
+    """Return a plan with defaults for invalid fields, and all findings. The plan is None without a list of steps.
+
+    With this partial plan, a guard can report errors of the graph together with errors of the fields.
+    """
     if isinstance(value, dict) and (problem := too_large(value)) is not None:
         return None, (problem,)
     reader = _Reader()
@@ -302,7 +312,10 @@ class _Reader:
                 return raw if self._is_text(raw, where) else None
 
     def _read_unchecked(self, field_type: str, raw: Any, where: str) -> Any:
-        """Return the value of a field that no guard depends on; None and a warning if the type is wrong."""
+        """Return the value of a field that no guard depends on.
+
+        If it has a wrong type, report a warning and return None.
+        """
         if field_type == "remark" and isinstance(raw, str):
             return raw
         if field_type == "marks" and isinstance(raw, list) and all(isinstance(item, str) for item in raw):
@@ -371,7 +384,9 @@ REQUIREMENT: Mapping[str, Any] = {
 def plan_schema() -> dict[str, Any]:
     """Return the JSON Schema of a plan for a model's `response_format`: a closed object with only required keys.
 
-    It has no ranges of numbers, because not every server accepts them. The guards check these.
+    It is stricter than `read_plan`, which accepts missing keys. Strict structured output has no optional keys, so a
+    model writes an empty list or string instead. The guards check the ranges of numbers, because not every server with
+    this format accepts ranges in a schema.
     """
     step = {**_properties(_STEP_FIELDS), "outcomes": list_of(_properties(_OUTCOME_FIELDS))}
     requirement = {"id": _TEXT, **REQUIREMENT, "tokens": _TOKENS, "depends_on": _TOKENS}

@@ -1,7 +1,9 @@
 """Keeps explorations small: a limit of work, merged configurations, and stubborn sets. Pure.
 
-A reduced configuration keeps only the steps that may still run, and the tokens that may still be read. Exactly the same
-traces follow. Work is counted in units, not timed, so the result is the same on every machine.
+A reduced configuration keeps only the steps that may still run, and the tokens that may still be read by these steps,
+the goal or an invariant. All other parts have no influence, so exactly the same traces follow. For example, a hundred
+recovered failures lead to one configuration if no step reads their tokens again. Work is counted in units, not timed,
+so the result is the same on every machine.
 """
 
 from typing import NamedTuple
@@ -118,7 +120,10 @@ class Reducer:
         return Reduced(alive, pending, self._relevant(after.tokens, candidates & after.tokens, alive))
 
     def may_be_ready(self, ready: int, index: int, before: Reduced, after: Reduced) -> int:
-        """Return the steps that may be ready in `after`, when the step at `index` has ended, as a bit set."""
+        """Return all steps that may be ready in `after`, as a bit set; perhaps with further steps.
+
+        `ready` are the steps that were ready in `before`. The step at `index` has ended.
+        """
         candidates = ready | self._dependents[index] | after.pending & ~before.pending | 1 << index
         added = after.tokens & ~before.tokens
         self._work.spend(added.bit_count() * self._work.item)
@@ -127,10 +132,12 @@ class Reducer:
         return candidates & after.pending
 
     def _survivors(self, alive: int, pending: int, tokens: int, lost: int) -> int:
-        """Return which of the `alive` steps may still run, if no failure goes back. `lost` are deleted tokens.
+        """Return which of the `alive` steps may still run. No failure goes back in this program.
 
-        It looks only at what has changed. It may keep steps that only produce each other's preconditions. This prevents
-        a merge, but changes no result.
+        `lost` are the tokens that were just deleted. A settled step cannot run again. A pending step cannot run if it
+        needs a token that no step can still produce, or depends on a step that cannot run. To be fast for long plans,
+        the method looks only at what has changed. It may keep steps that only produce each other's preconditions. This
+        prevents a merge, but changes no result.
         """
         removed = alive & ~pending
         while True:
@@ -151,10 +158,11 @@ class Reducer:
                 return alive
 
     def _reachable(self, alive: int, pending: int, tokens: int) -> int:
-        """Return the steps that may still run or become pending again, if some failure goes back.
+        """Return the steps that may still run or become pending again. Some failure goes back in this program.
 
-        Deletions are ignored. Settled steps that a failure can reset are kept: after a reset, they block steps that
-        depend on them.
+        The set grows from the steps that can run now. So it lacks steps that can be reset only by their own failure.
+        Deletions are ignored. Settled steps that a failure can reset are kept, even if they cannot run: after a reset,
+        they block the steps that depend on them.
         """
         program = self._program
         runnable, resettable = 0, 0
@@ -185,9 +193,11 @@ class Reducer:
 class StubbornSets:
     """Chooses the ready steps to explore first, so that not all interleavings are explored (Valmari 1990).
 
-    No other step can interfere with the chosen steps before they run. Final configurations, the steps that can run, and
-    infinite traces are preserved. Steps that touch the tokens of an invariant count as dependent on each other. In a
-    plan, a trace of only successes always ends, so no further condition is needed.
+    No other step can interfere with the chosen steps before they run. So for every trace, an explored trace differs
+    from it only in the order of independent steps. The final configurations, the steps that can run, and the existence
+    of an infinite trace are preserved. Steps that touch the tokens of an invariant count as dependent on each other.
+    This preserves the states that the invariant distinguishes. In a plan (not a policy) a trace of only successes
+    always ends, so no further condition is needed.
     """
 
     def __init__(self, program: Program, reducer: Reducer, work: WorkLeft) -> None:
@@ -277,7 +287,11 @@ def _lost_tokens(program: Program, index: int) -> int:
 
 
 def _resetters(program: Program) -> list[int]:
-    """Return for each step those whose failure makes it pending again: targets' and dependencies', as a bit set."""
+    """Return for each step the steps whose failure makes it pending again, as a bit set.
+
+    A failure resets its target and everything that depends on the target. So a step also has the resetters of its
+    dependencies.
+    """
     result = [0] * len(program.steps)
     for index, step in enumerate(program.steps):
         if step.goes_back_to is not None:

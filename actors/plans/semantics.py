@@ -112,9 +112,12 @@ def named_tokens(plan: Plan) -> set[str]:
 
 
 def compile_plan(plan: Plan, order: StepOrder | None = None) -> Program:
-    """Return the program of a plan that `plan_minimal` accepts. Raises `ValueError` for a cycle.
+    """Return the program of a plan that `plan_minimal` accepts. `order` is its topological order, if it is known.
 
     Tokens of the initial state are left out if no step, goal or invariant names them.
+
+    Raises:
+        ValueError: the dependencies have a cycle.
     """
     order = order or order_of(plan)
     if order is None:
@@ -175,7 +178,10 @@ def ready_steps(program: Program, now: Configuration) -> list[int]:
 
 
 def may_overlap(program: Program, first: int, second: int) -> bool:
-    """Return whether two ready steps may run at once: neither deletes what the other needs, adds or resets."""
+    """Return whether two ready steps may run at the same time.
+
+    Neither step may delete what the other needs or adds. No failure of one step may make the other pending again.
+    """
     if program.reset[first] >> second & 1 or program.reset[second] >> first & 1:
         return False
     return not _interferes(program, first, second) and not _interferes(program, second, first)
@@ -229,9 +235,13 @@ class ReplayResult(NamedTuple):
 
 
 def replay(plan: Plan, trace: Iterable[str]) -> ReplayResult:
-    """Replay a trace such as `["s0:ok", "s1:fail"]`. Raises `ValueError` if the plan does not allow an item.
+    """Replay a trace such as `["s0:ok", "s1:fail"]` from the initial state.
 
-    A failure that goes back is always replayed so, and never escalates because of a spent budget.
+    All tokens of the initial state are kept, even if nothing in the plan names them. If a failure of a step goes back,
+    it is always replayed so, and never escalates because of a spent budget.
+
+    Raises:
+        ValueError: the plan does not allow an item of the trace at that point.
     """
     program = compile_plan(plan)
     now = program.initial

@@ -99,7 +99,10 @@ def shift(chance: float, factor: float) -> float:
 
 
 def expected_in_runs(in_runs: Author, middle: Author | None, family: Author | None) -> Author:
-    """Return a model's expected numbers in runs. `in_runs` and `middle` are the middle model's in runs and records."""
+    """Return the expected numbers of a model in runs, from its family's numbers in the records, if there are any.
+
+    `in_runs` and `middle` are the numbers of the middle model, counted in runs and in the records.
+    """
     if family is None or middle is None:
         return in_runs
     return Author(

@@ -75,7 +75,10 @@ class Past(NamedTuple):
     repeats: bool = False
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
-        """Return whether the step's last failure in `earlier` that the belief counts was the same; None without one."""
+        """Return whether the step's last earlier failure was the same; None if there was no earlier failure.
+
+        Failures that a row decided without the belief do not count.
+        """
         last = next((past for past in reversed(earlier) if past.step == self.step and past.row), None)
         return None if last is None else last.signature == self.signature
 
@@ -87,11 +90,13 @@ CLEARLY_MORE = 1.25
 
 
 def repeat_factors(author: Author | None, afresh: float | None, history: Sequence[Past]) -> tuple[float, float | None]:
-    """Return factors for the chance of a move that shows the rejections, and for that of a fresh move.
+    """Return two factors: for the chance of a move that shows the rejections, and for the chance of a fresh move.
 
-    The chances hold for the known share of repeats; the repeats of this run lower them. If the last rejection of
-    `history` only says that the answer is wrong, a fresh attempt is worth what it mended for this model. The second
-    factor is None if fresh moves are not weighed.
+    `author` is what is known about the model. `afresh` is the share in `BeliefTable`. A retry can be right only if it
+    is not the rejected text again. The chances hold for the known share of repeats; the repeats of this run lower them.
+    The last entry of `history` is the rejection that is decided about. If that rejection only says that the answer is
+    wrong, a fresh attempt is worth what it mended for this model. The second factor is None if fresh moves are not
+    weighed.
     """
     if author is None or afresh is None:
         return 1.0, None
@@ -174,7 +179,10 @@ class ComparedMove(NamedTuple):
         return tuple([self._apply_to_cause(blocks, cause) for cause, blocks in enumerate(masses)]), unsolvable
 
     def _apply_to_cause(self, blocks: tuple[Block, ...], cause: int) -> tuple[Block, ...]:
-        """Return the blocks after the move. Each topmost wrong step passes its share on to steps that can follow."""
+        """Return the blocks of one cause after the move.
+
+        Each topmost wrong step passes its share on to the steps that can follow it.
+        """
         result = [(0.0,) * len(self.comparison.easy)] * len(blocks)
         for wrong, block in enumerate(blocks):
             active = block
@@ -306,7 +314,10 @@ class BeliefModel:
         )
 
     def _after(self, history: tuple[Past, ...], came: Came = NOTHING) -> Belief:
-        """Return the belief after rejections, oldest first, and the moves between. `came` is from the last move."""
+        """Return the belief after these rejections, oldest first, and after the moves between them.
+
+        `came` is the comparison of artifacts after the last move.
+        """
         if not history:
             return self._prior()
         *earlier, past = history
@@ -319,7 +330,11 @@ class BeliefModel:
         return self.add_move(belief, past.redone, came) if past.redone else belief
 
     def _rejected_after(self, history: tuple[Past, ...], came: Came, rejection: CountedRejection) -> Belief:
-        """Return the belief after a history and one more rejection. The next decision uses it again."""
+        """Return the belief after a history and one more rejection.
+
+        The result is used twice: for the decision about the rejection, and for the next decision, because its history
+        contains the rejection.
+        """
         return self.add_rejection(self.after(history, came), rejection)
 
     def _prior(self) -> Belief:
@@ -363,7 +378,10 @@ class BeliefModel:
         return _scale_belief(belief, belief.masses, factors, 0.0)
 
     def add_move(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
-        """Return the belief after these steps were redone. `came` is the comparison of their artifacts."""
+        """Return the belief after these steps were redone. `came` is the comparison of their artifacts.
+
+        Steps below the topmost wrong step have no verdict, so they count as newly tried too.
+        """
         fresh = [step in redone for step in self.steps]
         kinds = {**dict.fromkeys(came.other, False), **dict.fromkeys(came.same, True)}
         seen = [kinds.get(step) if step in redone else None for step in self.steps]
@@ -404,7 +422,10 @@ class BeliefModel:
         return tuple([tuple([sum(row) for row in zip(*rows[at::count], strict=True)]) for at in range(count)])
 
     def chance(self, odds: Odds, redone: Collection[str], leaf: str, at: str | None = None) -> float:
-        """Return the probability that the next attempt at a leaf is right; with `at`, for that topmost wrong step."""
+        """Return the probability that the next attempt at a leaf is right after these steps were redone.
+
+        With `at`, only the hypotheses count whose topmost wrong step is that step.
+        """
         total = 0.0
         for is_drawn, cause, wrong, weight in self._terms(tuple(redone), leaf, at):
             total += weight * (odds.drawn if is_drawn else odds.stays)[cause][wrong]
@@ -496,10 +517,10 @@ def _update_block(block: Block) -> Block:
 
 
 def _scale_belief(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable: float) -> Belief:
-    """Return a belief with each topmost wrong step's probabilities times its factor, scaled to add up to 1.
+    """Return a belief with each topmost wrong step's probabilities multiplied by its factor, scaled to add up to 1.
 
-    `masses` replaces the belief's masses. If all factors are 0, nothing is multiplied: a leaf was accepted without
-    model calls.
+    `masses` replaces the belief's masses. Each new block has the same sum as the replaced block. If all factors are 0,
+    nothing is multiplied. This happens when a leaf is accepted in a workflow without model calls.
     """
     total = belief.unsolvable * unsolvable + sum([sum(map(mul, row, factors)) for row in belief.shares])
     if total == 0:

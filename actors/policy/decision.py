@@ -1,7 +1,9 @@
-"""`decide`: the decision after a failure, from the rule table and the budgets. Pure (docs/reference/policy.md).
+"""`decide`: the decision after a failure, from the rule table and the budgets.
 
-The table proposes a level and targets (`_propose`), and `actors.search.progress` chooses a move that the budgets allow.
-A finding for models never leads to a question, except when the escalations are used up (`e_max`).
+Pure, never fails (docs/reference/policy.md). It works in three steps. The table proposes a level and targets
+(`_propose`). `actors.search.progress` chooses a move that the budgets allow. If the move escalates and the step has
+used up its escalations (`e_max`), a person is asked what to do. A finding for models never leads to a question: the
+search continues or ends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +42,10 @@ from runtime.core.events import Value
 
 
 def belief_row(verdict: Verdict, policy: Policy) -> str:
-    """Return the id of the matching row; empty without a belief, or if that row decides without it."""
+    """Return the id of the row that matches a rejection; empty without a belief, or if that row decides without it.
+
+    Rows about repeated failures and about facts are ignored, because the belief counts both itself.
+    """
     if policy.belief is None:
         return ""
     row = _match_row(verdict, policy).id
@@ -68,7 +73,11 @@ def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
 
 
 def _mending_row(failure: "Failure", matched: Row, situation: "Situation") -> Row | None:
-    """Return the row under `mends` that causes a retry without the belief; None if there is none."""
+    """Return the row under `mends` that causes a retry without the belief; None if there is no such row.
+
+    `matched` is the row that matches the rejection. Rows about a repeated artifact take precedence over it, and rows
+    about facts come after it.
+    """
     belief, rows = situation.policy.belief, situation.policy.rows
     if belief is None or not belief.mends:
         return None
@@ -86,7 +95,10 @@ BELIEF = "belief"
 
 
 def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Policy) -> Mapping[str, tuple[str, ...]]:
-    """Return the possible targets after a failure of the step, with the ids of the rows that lead to each."""
+    """Return the possible targets after a failure of the step, with the ids of the rows that lead to each target.
+
+    A row with the target `further` can lead to every step above. So can the belief of a belief policy.
+    """
     rules: dict[str, list[str]] = {}
     if policy.belief is not None:
         rules = {upper: [BELIEF] for upper in graph.upward(step, 1)}
@@ -102,8 +114,9 @@ def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Po
 def after_change(graph: Graph, roles: Mapping[str, str], policy: Policy) -> tuple[BacktrackLevel, tuple[str, ...]]:
     """Return how far back the search goes when a requirement changes: the level, and the steps to redo.
 
-    The row for `requirements.changed` decides. Its target is resolved from every leaf. A question, giving up and `self`
-    redo the leaves.
+    The row for `requirements.changed` decides. No step has failed, so its target is resolved from every leaf, and
+    `root` means all roots. The leaves are redone if the target is the step itself, or if the row asks a question or
+    gives up. So the change always has an effect.
     """
     changed = Finding(code=Code.CHANGED, message="")
     row = next(row for row in policy.rows if row.matches(changed) or row.always)
@@ -242,7 +255,11 @@ class Situation:
 
 
 def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -> Decision:
-    """Return the decision after a failure; never fails. The classifier's `cause` selects the row if given."""
+    """Return the decision after a failure; never fails.
+
+    `cause` is the classifier's answer. It selects the row, but the budgets still apply. Linear and blind search ignore
+    both the findings and the cause.
+    """
     graph, progress = situation.graph, situation.progress
     doubt = _misunderstanding_finding(failure, situation)
     if doubt is not None:
@@ -384,7 +401,10 @@ def _escalation_targets(failure: Failure, escalation: Escalation) -> tuple[str, 
 
 
 def _misunderstanding_finding(failure: Failure, situation: Situation) -> Finding | None:
-    """Return the finding that the model does not understand the problem. Every policy then gives up."""
+    """Return the finding that the model does not understand the problem; None if a question comes first.
+
+    Every search and policy gives up after this finding, because no other attempt of this model can be better.
+    """
     doubt = next((finding for finding in failure.verdict.findings if finding.code == Code.NOT_UNDERSTOOD), None)
     asks = situation.search is Search.DEPTH_FIRST and situation.questions_left > 0
     return None if doubt is None or (doubt.severity == "warning" and asks) else doubt
@@ -525,9 +545,11 @@ knows more.
 
 
 def is_worth_classifying(failure: Failure, situation: Situation, decided: Decision) -> bool:
-    """Return whether a decision is costly and the classifier can change it.
+    """Return whether the classifier should be called before the decision `decided` is carried out.
 
-    It is not asked about requirements, nor if a reason tag of the guard has classified the failure.
+    It should if the decision is costly and an answer of the classifier can change the move. It should not if the
+    code is about the requirements. Nor if a finding has a reason tag, because then the guard has classified the failure
+    itself.
     """
     tagged = any(finding.tags for finding in failure.verdict.errors)
     if tagged or decided.code.startswith(_REQUIREMENTS) or not _costly(decided, situation.graph):

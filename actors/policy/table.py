@@ -1,4 +1,7 @@
-"""The data model of `configs/policies/*.yaml`: the rule table, a belief, and causes that select rows. Pure."""
+"""The data model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and row-selecting causes. Pure.
+
+The first row of the table that matches wins.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -366,7 +369,10 @@ def read_cause(text: str) -> Cause | None:
 
 
 def row_for(cause: Cause, policy: Policy) -> Row | None:
-    """Return the row that a cause selects: the first with that tag, or the last for `OWN_MISTAKE`; else None."""
+    """Return the row that a cause selects: the first row with that tag, or the last row for `OWN_MISTAKE`.
+
+    Return None for `UNCLEAR`, or if no row has the tag. The policy then decides without a cause.
+    """
     match cause:
         case Cause.UNCLEAR:
             return None

@@ -1,6 +1,8 @@
 """The texts that prompts are rendered from: entries, one per step or role, and the sections that all prompts share.
 
-Code contains no default texts, so an entry without a feedback wrapper is an error (S100, S101).
+Code contains no default texts. So an entry without a feedback wrapper is an error (S100, S101), because the first
+rejection would need the wrapper. A prompts file maps an entry's id to its five texts, as the seeds' `prompts.json`
+does. Its optional key `sections` has the headings and delimiters. A file without this key uses the shipped sections.
 """
 
 import re
@@ -190,10 +192,14 @@ class PromptsFile(Value):
 
 
 def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]:
-    """Return the prompts of a file, and notices. `shared` has what the file leaves out. Raises `UsageProblem`.
+    """Return the prompts of a file, and notices. A file without `sections` uses the sections of the file `shared`.
 
-    AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`, so an entry of a JSON file may use
-    that of `shared` (S100). An entry that is a single text is ignored.
+    AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`. If an entry of a JSON file lacks
+    only this key, it uses the wrapper of `shared`, with a notice (S100). An entry of a JSON file that is a single text
+    is ignored, with a notice: its role cannot be told from its task.
+
+    Raises `UsageProblem` if a file cannot be read, if a text is missing, empty or too long, or if a slot is missing or
+    repeated.
     """
     from actors.files.yaml_document import read_document  # noqa: PLC0415 -- yaml is slow to load, and `show` needs none
 

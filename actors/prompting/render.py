@@ -1,7 +1,9 @@
 """Renders prompts: a pure function of a prompt entry, the shared sections and a context.
 
-Text that differs between attempts of a step comes last, so that a provider can cache the text before it. Text from
-users and models stands between delimiters that do not occur in it, and slots in it are not replaced.
+The system part consists of the role, the constraints and the note on data. The user part consists of sections in a
+fixed order. Empty sections are omitted. Text that differs between attempts of a step comes last, so that a provider can
+cache the text before it. Text from users and models stands between delimiters that do not occur in it, so it cannot be
+mistaken for an instruction. Slots in inserted text are not replaced.
 """
 
 import hashlib
@@ -74,7 +76,11 @@ class PromptTemplate:
 
 
 def render(template: PromptTemplate, context: Context, *, headed: bool = True) -> Rendered:
-    """Return the prompt for one call. Without `headed`, rejections have their wrappers but no headings."""
+    """Return the prompt for one call. Without `headed`, rejections have their wrappers but no headings.
+
+    Dependencies are rendered in the order of the mapping, and the caller passes them in the workflow's order. Only one
+    setting is shown, `guard_catalog`: the guard names that the workflow adds to the entry's names.
+    """
     facts = context.given
     # The failure of the previous plan comes before the run's own.
     before = (Feedback("", facts.failure_summary),) if facts is not None and facts.failure_summary else ()
@@ -247,6 +253,9 @@ def _fill(template: str, slot: str, text: str) -> str:
 
 
 def _delimiter_mark(text: str) -> str:
-    """Return the shortest prefix of the text's own hash that does not occur in the text: nobody can predict it."""
+    """Return the shortest prefix of the text's own hash that does not occur in the text.
+
+    Whoever writes the text cannot predict the mark, and the same text always has the same mark.
+    """
     digest = text_hash(text)
     return next(digest[:length] for length in range(MARK_LENGTH, len(digest) + 1) if digest[:length] not in text)

@@ -112,7 +112,9 @@ class Ask:
     step: str
     """The agent's name for the subject of the question. A step has at most one open question."""
     text: str
-    """The question: one sentence that ends in a question mark. Any other text is shown below the program's question."""
+    """The question: one sentence that ends in a question mark. Any other text is shown below a question of the
+    program.
+    """
     schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """A JSON Schema for the answer (`actors.values.answers`)."""
     shown: str = ""
@@ -122,7 +124,9 @@ class Ask:
     about: str = ""
     """A sentence about what depends on the answer. If it is empty, people read that the step waits for the answer."""
     otherwise: str = ""
-    """What happens if it is declined or expires, such as `If you decline, ...`. By default, the agent decides."""
+    """A sentence about what happens if it is declined or expires. It begins `If you decline,`. If it is empty, people
+    read that the agent decides.
+    """
     priority: Priority = "normal"
 
     @property

@@ -130,7 +130,10 @@ def stopped_at(run: RunState[Any]) -> RunFinished | None:
 def ask_about_day(
     run: RunState[Any], next_move: Callable[[], NextMove], *, priced: bool
 ) -> ClarificationRequested | ClarificationWithdrawn | None:
-    """Ask how a run goes on that waits for the next day, or withdraw the question if it does not wait any more."""
+    """Ask how a run goes on that waits for the next day, or withdraw the question if it does not wait any more.
+
+    The arguments are those of `ask_or_end`.
+    """
     wait, asked = run.waits.get(HOME_BUDGET), run.at_limit
     if run.parked or run.renewing:
         return None
@@ -168,7 +171,10 @@ def ask_about_day(
 
 
 def addition_of(reached: LimitReached, answer: str) -> int | None:
-    """Return what an answer adds to the limit; None if nothing. Another model adds the least, except to money."""
+    """Return the amount that an answer adds to the limit; None if it adds nothing.
+
+    For another model, the least amount is added, except for money: a cheaper model may need no more.
+    """
     if answer.startswith(OTHER_MODEL) and reached.limit not in (Limit.COST, None):
         return next(iter(reached.more.values()))
     return reached.more.get(answer)
@@ -277,7 +283,10 @@ def _amount_text(amount: Amount, *, priced: bool) -> str:
 
 
 def next_move(request: CallRequested | ToolRequested | None, seconds: float | None, calls_left: int | None) -> NextMove:
-    """Return the next move from a run's request without limits, its time limit, and the calls until the end."""
+    """Return the next move, from the request that a run without limits would make; None if it is unknown.
+
+    `seconds` is the time limit of the request. `calls_left` is the number of calls until the end, if it is known.
+    """
     known = calls_left is not None
     if request is None:
         return NextMove(moves=calls_left or 2, known=known)

@@ -24,7 +24,9 @@ from runtime.models.port import NO_COMPLETION, Fault, FaultKind, Reply
 from runtime.models.replies import repeated_phrase
 
 UNPAID = frozenset({503, 529})
-"""The HTTP statuses, besides those of refused requests, that say that the server did not begin to work."""
+"""The HTTP statuses that say that the server did not begin to work on a request. Those of refused requests come on
+top.
+"""
 
 
 class CallRequested(Event):
@@ -226,13 +228,17 @@ class Tries(Generic[C]):
     count: int
     """The number of failed tries. Each check that finds the provider still down counts as a further try."""
     waited: float
-    """The seconds of pauses, also those that a server asked for, since a person last resumed the run."""
+    """The seconds of pauses since a person last resumed the run, including pauses that a server asked for
+    (`Retry-After`).
+    """
     failed: CallFailed
     request: C
     bad_replies: int = 0
     """How many of the latest tries in a row brought a reply that is not a chat completion."""
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
-    """Whether the call waits for a decision about its fault, a wait's end, its next request, or its reply."""
+    """The state of the call: `failed` waits for a decision about its fault, `waiting` for the end of a wait, `rested`
+    for its next request, `open` for its reply.
+    """
 
 
 @dataclass(frozen=True)
@@ -310,7 +316,10 @@ def withdraw_calls(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> C
 
 
 def end_calls(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
-    """Return calls and ledger after the run's end. Unless it is final, open calls are kept for a reopened run."""
+    """Return calls and ledger after the run's end. A reply to an open call is late from now on.
+
+    Unless the end is final, open calls are kept, and requested again when the run is reopened.
+    """
     for name in calls.open:
         ledger = ledger.forfeit(name)
     return changed(calls, open={}) if final else calls, ledger
@@ -329,7 +338,10 @@ def settle_late_reply(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsA
 
 
 def reopen_calls(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
-    """Return calls and ledger after an end was undone: the reservations of the open calls are restored."""
+    """Return calls and ledger after an end was undone: the reservations of the open calls are restored.
+
+    The next driver requests the calls of the earlier driver again, and continues child runs.
+    """
     for name in calls.open:
         ledger = ledger.restore(name)
     return calls, ledger
@@ -407,7 +419,10 @@ LIMIT = "output_tokens_max"
 
 
 def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdict:
-    """Return the verdict that rejects an artifact whose end is missing, as a verdict of the step's guard."""
+    """Return the verdict that rejects an artifact whose end is missing, as a verdict of the step's guard.
+
+    Its message tells the model how to avoid this in the next attempt.
+    """
     if artifact.finish_reason == LENGTH:
         phrase = repeated_phrase(artifact.content)
         message = (
@@ -475,4 +490,6 @@ class Judged(WorkMessage):
 
 
 RunMessage = Started | Generated | Faulted | Judged | ToolMessage | Control
-"""A message to the machine of a run. `Started` is itself the first event."""
+"""A message to the machine of a run. `Started` stands for the kind's own subclass: this message is itself the first
+event.
+"""

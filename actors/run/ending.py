@@ -8,7 +8,9 @@ from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit
 
 Cause = Literal["", "provider", "bug", "home_budget"]
-"""What ended the run from outside: its provider, a bug, or the daily budget; empty if its machine ended it."""
+"""The cause of an end from outside: the model's provider, a bug of this program, or the daily budget. Empty if the
+run's own machine decided to end it.
+"""
 
 
 ReopenedBy = Literal["nothing", "resume", "limits", "requirement"]
@@ -69,7 +71,9 @@ NOT_WORTH_IT = "not_worth_it"
 STUCK = "stuck"
 """The first words of the reason (up to a colon) if a run ends because its model repeats rejected artifacts."""
 STUCK_FOR_GOOD = "stuck for good"
-"""The same words if its deterministic model has nothing new to write."""
+"""The first words of the reason, up to a colon, of a run that ended because its deterministic model has nothing new to
+write.
+"""
 EARLY = (NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD)
 """The first words of the reasons of runs that end with calls unspent, because more calls would probably not help."""
 

@@ -54,9 +54,13 @@ RunEvent = (
     | LimitNear
     | Forked
 )
-"""The events that are the same in every kind: its union is `MyStarted | ... | RunEvent | RunFinished`."""
+"""The events that are the same in every kind of agent. A kind adds these events to its union: `MyStarted | ... |
+RunEvent | RunFinished`.
+"""
 CommonEvent = CallRequested | Replied | CallReissued | ToolEvent | RunEvent | RunFinished
-"""The events that can change the common part of a run."""
+"""The events that can change the common part of a run. A kind has subclasses of the events about calls, replies and the
+end.
+"""
 
 TIMED = (TimedEvent, RunFinished)
 

@@ -59,7 +59,9 @@ class Fork(NamedTuple):
     origin: str
     seq: int
     used: Amount
-    """What the other run had used or reserved there. It does not count against the fork's limits."""
+    """The amount that the other run had used or reserved at the place of the fork. It does not count against the fork's
+    limits.
+    """
     made: tuple[MadeCall, ...]
     workspace: str = ""
 

@@ -68,7 +68,10 @@ def _reopen_questions(questions: Questions, at: float) -> Questions:
 
 
 def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
-    """Return an open call without its process, which belongs to the other run."""
+    """Return an open call without its process, which belongs to the other run.
+
+    Its phase says whether to ask a person first.
+    """
     if tool.phase == "asked":
         return replace(tool, epoch=OF_ORIGIN, certain=True)
     begun = tool.started is not None and not tool.request.repeatable
@@ -89,7 +92,10 @@ def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> T
 
 
 def calls_before_fork(events: Iterable[Any]) -> tuple[MadeCall, ...]:
-    """Return the unrepeatable calls begun after the place of a fork, from pairs of (whether after it, event)."""
+    """Return the calls of tools that are not repeatable and were begun after the place of a fork.
+
+    `events` are all events of the other run. A flag with each event says whether it comes after that place.
+    """
     requests: dict[str, ToolRequested] = {}
     calls_made: dict[MadeCall, None] = {}
     for after, event in events:

@@ -38,7 +38,8 @@ MESSAGE_MAX = 10_000
 PERSON_MAX = 32
 """The largest number of characters in the name of a person who answers through a link."""
 MESSAGES_MAX = 100
-"""The largest number of notes and requirements in one run: every later prompt shows them."""
+"""The largest number of notes and requirements in one run. Every later prompt shows them, so their number is limited.
+"""
 
 EDIT = "edit"
 EDIT_BYTES_MAX = 1024 * 1024

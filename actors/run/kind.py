@@ -144,7 +144,8 @@ class Setup:
     now: float
     """The time of the preparation, in UTC seconds since 1970."""
     daily_usd: float | None = None
-    """The home's daily budget in dollars; None without one. It needs a model with a known price."""
+    """The home's daily budget in dollars; None if there is no budget. With a budget, the model's price must be known.
+    """
     call_seconds: float = CALL_SECONDS
     """The time limit of one call of the model in seconds, if nobody sets another."""
     call_seconds_of: Callable[[str], float] = lambda _: CALL_SECONDS
@@ -157,7 +158,10 @@ class Setup:
     """Returns the measured profile of a model; None if there is no profile. Raises `UsageProblem` for a wrong file."""
 
     def check_price(self, *, limited: bool, others: Mapping[str, Price | None] = MappingProxyType({})) -> None:
-        """Raise `UsageProblem` if money is limited, by the run or the day, and a price is unknown."""
+        """Raise `UsageProblem` if money is limited, by the run (`limited`) or by the day, and a price is unknown.
+
+        `others` are the prices of further models of the run, by name.
+        """
         unknown = [name for name, price in ((self.model, self.price), *others.items()) if price is None]
         if not unknown or not (limited or self.daily_usd is not None):
             return
@@ -222,7 +226,8 @@ class Kind(Generic[S, E]):
     run_state: Callable[[S], RunState[Any] | None] = _run_state
     """Returns the part of a state that every kind has; None before the run has begun."""
     made_from: Callable[[S], str] = lambda _: ""
-    """Returns the id of the run whose result, such as a plan, a run was made from; empty if there is none."""
+    """Returns the id of the run whose result, such as a plan, a begun run was made from; empty if there is no such run.
+    """
     title: Callable[[S], str | None] = lambda _: None
     """Returns the title with which a begun run was admitted, for checks; None if the run's records have no title."""
     purpose: Callable[[Replied], str] = lambda event: step_of(event.request_id)
@@ -239,20 +244,31 @@ class Kind(Generic[S, E]):
     Raises `UsageProblem` with the reason if the run cannot accept it.
     """
     fork_workspace: Callable[[Iterable[tuple[E, S]]], ForkWorkspace | None] = lambda _: None
-    """Returns the workspace to copy for a fork, from the run's events with the states after them; else None."""
+    """Returns the workspace to copy for a fork; None if there is no workspace. It reads the run's events, with the
+    state after each event.
+    """
     in_workspace: Callable[[S, str], str] = lambda _, __: ""
     """Returns the configuration of a run, as JSON, changed to work in another workspace, given by its absolute path."""
     learner: Callable[[E], Callable[[Sequence[E]], E] | None] = lambda _: None
-    """Returns the function that changes a new run's first event, by the last events of newest finished runs."""
+    """Returns the function that changes the first event of a new run, by the last events of the home's newest finished
+    runs of this kind; None if nothing changes.
+    """
     fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _refuse_other_workflow
     """Returns the configuration of a fork with another workflow, another policy, or both. Raises `UsageProblem`."""
     undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"
     """Returns why a run's actions cannot be undone, as a clause; empty if they can be undone."""
     diagram: Callable[[str, Path], str | None] = lambda _, __: None
-    """Returns the Mermaid diagram of a file (name or path) that starts such runs, else None. Raises `UsageProblem`."""
+    """Returns the Mermaid diagram of a file from which runs of this kind start; None for a file of another kind.
+
+    The file is given by its shipped name or its path, with the folder of the shipped files. Raises `UsageProblem` if it
+    is unreadable.
+    """
     views: Views[S, E] = field(default_factory=Views)
     interface: str = ""
-    """The import path `MODULE:OBJECT` of its `KindInterface`, by which servers start its runs; may be empty."""
+    """The import path `MODULE:OBJECT` of the kind's `replan.runs.kind_interface.KindInterface`; empty if there is none.
+
+    With an interface, the HTTP API, the MCP server and the web page can start runs of the kind.
+    """
 
     @property
     def takes_other_rules(self) -> bool:

@@ -74,7 +74,9 @@ class OpenQuestion(TypedDict):
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
     people_only: NotRequired[bool]
-    """Whether only a person may answer: a review, an approval, or the outcome of a tool's call. Else missing."""
+    """Whether only a person may answer: a review, an approval, or a question about the outcome of a tool's call. Else
+    missing.
+    """
     artifact: NotRequired[str]
     """For a review: the artifact in the model's words."""
 
@@ -135,7 +137,10 @@ def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[Ope
 
 
 def in_order(questions: Iterable[Q]) -> list[Q]:
-    """Return open questions in the order of every interface: by priority, and then the oldest first."""
+    """Return open questions in the order of every interface (command line, pages, API, MCP).
+
+    The highest priority comes first. Among equal priorities, the oldest question comes first.
+    """
     return sorted(questions, key=lambda item: (PRIORITIES.index(item["priority"]), str(item["asked"])))
 
 

@@ -23,11 +23,17 @@ if TYPE_CHECKING:
 TRIES_MAX = 5
 """How often one call is tried in a row before the run waits for the provider (docs/explanation/budgets.md)."""
 PATIENCE_SECONDS = 600.0
-"""The usual patience: for how many seconds of pauses, also those of `Retry-After`, a process waits."""
+"""The usual patience: for how many seconds of pauses a process waits for its provider. Pauses that a server asks for
+(`Retry-After`) count.
+"""
 BAD_REPLIES_MAX = 2
-"""How many replies in a row may be no chat completion before the run parks: the server may have another API."""
+"""How many replies of one call in a row may be no chat completion before the run parks. The server may have another
+API.
+"""
 BACKOFF_FIRST = 1.0
-"""The seconds before the second try. They double with each try, times 0.5 to 1.5 from a hash of the request's id."""
+"""The seconds before the second try. They double with each further try, times a factor of 0.5 to 1.5 from a hash of the
+request's id.
+"""
 STAYING_SECONDS = 60.0
 """The longest pause in seconds while a process waits for a provider. It is short because the check costs nothing."""
 LEFT_SECONDS = 3600.0

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 REASONS_MAX = 8
-"""The largest number of reasons for parking that are recorded until a driver resumes. Hosts retry without end."""
+"""The largest number of reasons for parking that a run records until a driver resumes it. Hosts retry without end, so
+they are limited.
+"""
 
 
 class RunResumed(TimedEvent):
@@ -105,7 +107,10 @@ def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | Ru
 
 
 def begin_wait(calls: Calls[C], wait: WaitRequested, before: WaitRequested | None) -> Calls[C]:
-    """Return the calls after a wait began, which may replace an earlier one: their next try waits for its end."""
+    """Return the calls after a wait began: the next try of a call waits for its end.
+
+    `before` is the wait that it replaces, if the provider is still down.
+    """
     if wait.request_id == PROVIDER:
         tries = {call: _pause_tries(item, wait, before) for call, item in calls.tries.items()}
         return changed(calls, tries=tries) if tries else calls
@@ -122,7 +127,10 @@ def _pause_tries(tries: Tries[C], wait: WaitRequested, before: WaitRequested | N
 
 
 def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
-    """Return the calls after a call failed while the run waits for the provider: it pauses as long as the run waits."""
+    """Return the calls after a call failed while the run waits for the provider: it pauses as long as the run waits.
+
+    Otherwise several calls that fail at once would each have the full patience.
+    """
     tries = calls.tries[event.call]
     tries = replace(tries, waited=tries.waited + max(0.0, wait.until - event.at))
     return changed(calls, tries={**calls.tries, event.call: tries})
@@ -148,7 +156,11 @@ def release_tries(calls: Calls[C]) -> Calls[C]:
 
 
 def _restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
-    """Return the calls with their full patience. With `ask_first`, the provider is checked before they go on."""
+    """Return the calls after a person resumed the run. They have their full patience again, and do not park.
+
+    With `ask_first`, they wait until the provider has been checked, which happens at once. Otherwise they may be
+    requested now.
+    """
     tries = {call: _restart_tries(item, ask_first=ask_first) for call, item in calls.tries.items()}
     return changed(calls, tries=tries) if tries else calls
 

@@ -61,7 +61,11 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
 
 
 Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link"]
-"""The interface of an answer: command line, page, HTTP, MCP, Python (`python`, `ask`) or a signed link; or unknown."""
+"""The interface by which an answer was given; empty if it is unknown.
+
+The interfaces are the command line, the web page, the HTTP API, the MCP server, `replan.answer`, the `ask` function of
+a Python program, and a signed link of a named person.
+"""
 VIAS: tuple[Via, ...] = get_args(Via)
 
 

@@ -5,7 +5,9 @@ from typing import Literal
 from runtime.core.events import Event, Seconds, Value
 
 ReminderScope = Literal["all", "approvals", "ordinary"]
-"""Which questions a rule applies to. Approvals are those that no program may answer."""
+"""Which questions a rule applies to. Approvals are the questions that no program may answer, including reviews and
+questions about the outcome of a tool call.
+"""
 Ending = Literal["", "expiry", "deadline"]
 """The event that ends a question without an answer: its expiry, the run's deadline, or no event (empty)."""
 
@@ -27,7 +29,9 @@ class Reminders(Value):
     steps: tuple[ReminderStep, ...] = ()
     """The later steps, the earliest first."""
     until: Seconds | None = None
-    """The earlier of its expiry and the run's end, in UTC seconds since 1970; None if neither is set."""
+    """When the question expires or the run ends, whichever is earlier, in UTC seconds since 1970; None if neither is
+    set.
+    """
     ending: Ending = ""
 
     def people_after(self, steps_done: int) -> tuple[str, ...]:

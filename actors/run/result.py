@@ -71,11 +71,16 @@ class DemandJson(TypedDict):
 
 
 class ResultJson(TypedDict):
-    """The keys that `--json` prints for a run of any kind. Each kind adds its own keys."""
+    """The keys that `--json` prints for a run of any kind. Each kind adds its own keys.
+
+    The HTTP API, the MCP tools and the documentation are made from this list and the lists of the kinds.
+    """
 
     run_id: str
     status: Literal["running", "waiting", "parked", "finished", "moved"]
-    """Whether it is driven, waits for a person, is parked, has finished, or was `moved` to another journal."""
+    """Whether the run is being driven, waits for a person, is parked, or has finished; `moved`: it is now in another
+    journal.
+    """
     outcome: NotRequired[str]
     why: NotRequired[str]
     calls: int
@@ -96,7 +101,10 @@ class ResultJson(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """The result of a run, for its user. A notebook shows the output of `replan show`."""
+    """The result of a run, for its user. A notebook shows the output of `replan show`.
+
+    A kind that shows more has a subclass.
+    """
 
     run_id: str
     """The run's id, for `show`, `answer` and `resume`."""
@@ -123,7 +131,9 @@ class RunResult:
     messages: Messages = ()
     """The messages that the user sent without being asked, oldest first."""
     cause: str = ""
-    """What ended or stopped it from outside: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else empty."""
+    """The cause that ended or stopped the run from outside: `provider`, `reply`, `plugin`, `bug` or `home_budget`; else
+    empty.
+    """
     fault: Fault | None = None
     """The provider's last fault, if the run waits because of it."""
     provider: ProviderName = "openai"

@@ -32,7 +32,9 @@ class RunState(Generic[C]):
     now: float = 0.0
     """The latest time of an event, in UTC seconds. It never goes back, even if the clock does."""
     wall: float = 0.0
-    """The latest time of the clock, in UTC seconds. The ends of waits are computed from it."""
+    """The latest time of the clock, in UTC seconds. The ends of waits are computed from it, because waits end by the
+    clock.
+    """
     mono: float | None = None
     """The driver's latest seconds since its claim; None if its records have no such seconds."""
     epoch: int = 0
@@ -67,7 +69,8 @@ class RunState(Generic[C]):
     finished: RunFinished | None = None
     """The run's end; None before its end, and after the end was undone. Calls of tools may still end after it."""
     renewing: bool = False
-    """Whether the next driver must open another model or guard. Until then no request is made."""
+    """Whether the run's model or a guard was changed and the next driver has to open it. Until then no request is made.
+    """
     never_strict: str = NEVER_STRICT
     """Why the run cannot be made `strict`, as a sentence without its end; empty if it can."""
     changes: Mapping[str, Any] = field(default_factory=dict)
@@ -111,7 +114,10 @@ class RunState(Generic[C]):
 
     @property
     def saving(self) -> bool:
-        """Whether no model may be called now: it is parked, changes its model, or waits for its provider or a day."""
+        """Whether no model may be called now.
+
+        The run is parked, its model is being replaced, or it waits for the provider or the next day.
+        """
         return self.parked or self.renewing or HOME_BUDGET in self.waits or PROVIDER in self.waits
 
     @property

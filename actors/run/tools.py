@@ -248,7 +248,10 @@ def record_question(tools: Tools, event: ClarificationRequested) -> Tools:
 
 
 def withdraw_calls(tools: Tools, nodes: Collection[str]) -> Tools:
-    """Return the open calls without the repeatable calls for the given nodes. Others run to their end."""
+    """Return the open calls without the repeatable calls for the given nodes.
+
+    Other calls for these nodes run to their end.
+    """
     return {name: tool for name, tool in tools.items() if not (tool.request.repeatable and tool.request.node in nodes)}
 
 
@@ -414,7 +417,10 @@ def charge_event(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
 
 
 def release_call(ledger: Ledger, tools: Tools, request_id: str) -> Ledger:
-    """Return the ledger without the reservation of a call. It is charged as unknown if the call had begun."""
+    """Return the ledger without the reservation of a call.
+
+    The reservation is charged as unknown if the call had begun.
+    """
     if request_id not in ledger.reserved:
         return ledger
     tool = tools.get(request_id)

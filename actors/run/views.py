@@ -120,7 +120,9 @@ class SentPrompt(NamedTuple):
 
 
 Near = Callable[[int], tuple[int, S]]
-"""Returns a state from which a replay can start: a number of records up to the given one, and the state there."""
+"""Returns a state from which a replay can start: a number of records, at most the given number, and the state after
+them.
+"""
 
 
 def _result(view: RunView) -> RunResult:
@@ -198,7 +200,8 @@ class Views(Generic[S, E]):
     result: Callable[[RunView], RunResult] = _result
     """Returns the result of a run. `show --json` prints its `to_json`."""
     result_lines: Callable[[Any, str], list[Line]] = _lines
-    """Returns the result as lines for people, from the result and the user's command for this program."""
+    """Returns the result as lines for people, from the result and the command with which the user calls this program.
+    """
     brief_lines: Callable[[Any, str], list[Line]] | None = None
     """Returns a short form of `result_lines`, which is the default; None if `result_lines` is short."""
     brief_has_tree: bool = False
@@ -231,7 +234,9 @@ class Views(Generic[S, E]):
     sources: Callable[[Any], Sequence[tuple[str, str]]] = lambda _: ()
     """Returns the values that documents state, from the result: the name of each value, and the place of its quote."""
     passage: Callable[[Sequence[Record[Any]], Any, str], ShownPassage | None] = lambda _, __, ___: None
-    """Returns the passage that states a value, from the records, the result and the value's name; else None."""
+    """Returns the passage that states a value, from the records, the result and the value's name; None if there is
+    none.
+    """
     prompt: Callable[..., SentPrompt] | None = None
     """Returns the messages of a call: `prompt(records, wanted, near)`; None for a kind without prompts.
 

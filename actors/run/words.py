@@ -34,7 +34,10 @@ def step_in_words(step: str) -> str:
 
 
 def in_words(text: str) -> str:
-    """Return a line about an event with words in place of ids. Quoted texts of people keep theirs."""
+    """Return a line about an event with words in place of the ids of attempts, moves and steps.
+
+    Quoted texts of people keep their ids.
+    """
     asked = _ASKED.fullmatch(text)
     if asked is not None:
         return f"{asked[1]} ({reason_in_words(asked[2])}): {question_in_words(asked[3])}"

@@ -1,6 +1,7 @@
-"""The notation of a search: `NAME`, `NAME:NUMBER` or `NAME:WIDTHxBRANCHING`; or a mapping. Pure.
+"""The notation of a search: `NAME`, `NAME:NUMBER` or `NAME:WIDTHxBRANCHING`. Pure.
 
-The run records a text with all numbers, so a later release with other defaults changes nothing.
+A workflow may also use a mapping: `{name: beam, width: 4}`. Both forms are normalised to a text with all numbers, which
+the run records. So the search of a run does not change if a later release has other defaults.
 """
 
 import re
@@ -81,7 +82,10 @@ def _unknown(value: Any, name: str) -> UnknownSearch:
 
 
 def _choice(name: str, numbers: Mapping[str, Any]) -> SearchChoice:
-    """Return the search with these numbers and defaults for others. Raises `UnknownSearch`."""
+    """Return the search with these numbers, and with defaults for all other numbers.
+
+    Raises `UnknownSearch` if a number is invalid.
+    """
     if name not in NUMBERS:
         raise _unknown(name, name)
     for key, number in numbers.items():

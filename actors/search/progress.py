@@ -1,8 +1,13 @@
 """One branch of the search: a slot for each step, the operators on it (S1 to S6), and the move after a failure. Pure.
 
-A visit of a step ends with its first accepted artifact or with its last attempt. A step has at most `1 +
-backtrack_budget` visits. The visits of a leaf are not limited: it has `rmax` attempts for each distinct set of parent
-artifacts.
+A state maps each step to its accepted artifact. In the initial state, no step has an accepted artifact. In a goal
+state, every step has one. The operators are `begin` (start an attempt, which is one model call), `accept` (accept its
+artifact), `mark` (set another phase: rejected, to be retried, waiting for a person, stuck), `redo` (backtrack: unset
+only the targets and all steps that require them) and `new_round` (reset the counts).
+
+A visit of a step ends with its first accepted artifact or with its last attempt. A later attempt begins a new visit. A
+step has at most `1 + backtrack_budget` visits. The visits of a leaf are not limited: it has `rmax` attempts for each
+distinct set of parent artifacts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -143,7 +148,10 @@ def cleared_steps(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
 def new_round(progress: BranchProgress) -> BranchProgress:
     """Return the progress with all counts reset, because the requirements have changed.
 
-    The current visit of a step becomes the first one of the round. A stuck step can be tried again.
+    The current visit of a step becomes the first one of the round. This also holds if the step waits for a person,
+    because the visit continues if nobody answers. The visit of an accepted artifact also becomes the first visit, so
+    that the search can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried
+    again.
     """
     in_visit = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
     return BranchProgress(
@@ -161,7 +169,10 @@ def new_round(progress: BranchProgress) -> BranchProgress:
 
 
 def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
-    """Return whether the visit has attempts left (S4). A deterministic step has none: its result would be the same."""
+    """Return whether the visit has attempts left (S4).
+
+    A deterministic step has no attempts left, because its result would be the same.
+    """
     budget = graph.budgets[step]
     return not budget.deterministic and progress[step].attempt < budget.rmax
 
@@ -218,9 +229,10 @@ Move = Retry | Redo | Stuck
 
 
 def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence[str]) -> Move:
-    """Return the first allowed move after the step `failed` was rejected. `wanted` are the policy's targets.
+    """Return the first allowed move after the step `failed` was rejected.
 
-    The order is: those targets; the steps farther up, by distance and then in reverse file order; the nearer steps; the
+    `wanted` are the targets that the policy demands. The failed step itself means a retry. The candidates are tried in
+    this order: those targets; the steps farther up, by distance and then in reverse file order; the nearer steps; the
     unused attempts of this visit; a new visit of the failed step. A retry without attempts left counts as one level up.
     """
     retry = can_retry(graph, progress, failed)

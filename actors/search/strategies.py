@@ -12,9 +12,13 @@ from actors.search.tree import BranchView, Change, Open, Prune, SearchStrategy, 
 class Beam(SearchStrategy):
     """Beam search, or breadth-first search if the width is unlimited.
 
-    A layer is the set of steps at one depth, and ends with a barrier that all branches reach first. There duplicates
-    are pruned, the best `width` branches are kept, and each of these is continued by `branching` branches. Within a
-    layer a branch retries with feedback. The last branch backtracks, so a beam of width 1 is depth-first search.
+    A layer is the set of steps at one depth of the workflow. A layer ends with a barrier: no branch begins the next
+    layer before all branches have finished this layer. At the barrier the branches are compared. Duplicates are pruned,
+    the best `width` branches are kept, and each of these is continued by `branching` branches. If places are left, the
+    best branches get more successors.
+
+    Within a layer a branch retries with feedback. A branch that the policy sends back is pruned if another branch can
+    go on. The last branch backtracks, so a beam of width 1 is depth-first search.
     """
 
     width: int | None
@@ -91,9 +95,12 @@ def _prune_duplicate(live: list[BranchView]) -> Prune | None:
 class BestFirst(SearchStrategy):
     """Depth-first search that keeps promising branches open when it backtracks, and may return to them.
 
-    If backtracking would clear an artifact with a score above 0, the branch stays open, and a new branch backtracks in
-    its place. The open branch with the lowest estimate continues. If scores are only 0 or 1, this is depth-first search
-    (S10).
+    If backtracking would clear an artifact with a score above 0, the branch stays open. A new branch backtracks in its
+    place. The open branch with the lowest estimate continues; among equals, the newest branch. A branch that was kept
+    open only uses the attempts that its rejected step has left. It backtracks only if no other branch is left.
+
+    If the scores of guards are only 0 or 1, no branch is kept open, and the attempts are the same as in depth-first
+    search (S10).
     """
 
     width: int
@@ -125,15 +132,20 @@ class BestFirst(SearchStrategy):
 
 
 def _estimate_calls(branch: BranchView) -> float:
-    """Return the calls of a branch's path, plus the fewest calls to the goal times (1 - the lowest score)."""
+    """Return an estimate of a branch's calls.
+
+    It is the calls of its path, plus the fewest calls to the goal times (1 - the lowest score).
+    """
     return branch.path_calls + (1.0 - branch.promise) * branch.rest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IterativeDeepening(SearchStrategy):
-    """Depth-first search with a limit of calls that doubles with each iteration, which is a branch.
+    """Depth-first search with a limit of calls that doubles with each iteration.
 
-    The next iteration starts with the accepted artifacts; its visits and attempts are reset. The last one has no limit.
+    An iteration is a branch. It ends when it is stuck or has used up its limit. The next iteration starts with the
+    artifacts that are accepted then, so no artifact is generated twice. Its visits and attempts are reset. The last
+    iteration has no limit, so it is a complete depth-first search.
     """
 
     caps: list[int]
@@ -157,7 +169,10 @@ class IterativeDeepening(SearchStrategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOf(SearchStrategy):
-    """Independent samples of the whole pipeline, run at the same time: a baseline. The best plan wins."""
+    """Independent samples of the whole pipeline, run at the same time. The best plan wins. A baseline.
+
+    A sample gets no feedback from other samples, so two samples differ only by the model's randomness.
+    """
 
     moves: Search = Search.LINEAR
     picks_best: bool = True
@@ -236,7 +251,10 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> SearchStrategy:
 
 
 def _doubling_caps(first: int, worst: int) -> list[int]:
-    """Return the limits of all iterations except the last. Each is twice the previous; all are below `worst`."""
+    """Return the limits of calls of all iterations except the last. Each limit is twice the previous limit.
+
+    All are below `worst`.
+    """
     caps = [max(1, first)]
     while caps[-1] < worst:
         caps.append(2 * caps[-1])

@@ -1,6 +1,7 @@
 """The interface of a search strategy: its view of the search tree and of the ledger, and its decisions. Pure.
 
-A strategy opens and prunes branches, and decides which may make the next attempt. Within a branch, the policy decides.
+A *branch* is an independent search over the steps, with its own slots, visits, stagnation and feedback. A strategy
+opens and prunes branches, and decides which branches may make the next attempt. Within a branch, the policy decides.
 """
 
 from abc import ABC, abstractmethod

@@ -23,7 +23,12 @@ REMARKS_MAX = 5
 
 
 class TemplateModel:
-    """The model `template:NAME`, which reads the `material` of a request and makes an artifact by its role."""
+    """The model `template:NAME`.
+
+    It reads the `material` of a request: the `role` (a key of `AUTHORS`), the texts of the user and the accepted
+    `dependencies`. It also reads the `settings` (`r_max`, `guard_catalog` and `assurance`) and the facts that the run
+    was `given`. For an unknown role it returns the fault `BAD_REQUEST`.
+    """
 
     def __init__(self, name: str, template: PlanTemplate) -> None:
         self._name, self._template = name, template

@@ -168,7 +168,10 @@ class Item(NamedTuple):
 
 
 def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
-    """Return the template's plan for the request. A step without a tool is left out, unless each plan needs it."""
+    """Return the template's plan for the request, from the given state if there is one.
+
+    A step without a tool in the run is left out, unless every plan of the template needs it.
+    """
     steps = [step for step in template.steps if step.needed or not any(_unbound_names(step, request.given))]
     items = {step.id: _items(step, request) for step in steps}
     steps = [step for step in steps if items[step.id]]
@@ -330,7 +333,10 @@ def _limit_budgets(steps: list[dict[str, Any]], r_max: int) -> None:
 
 
 def plan_from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plan without first steps whose effects already hold and that nothing else needs."""
+    """Return the plan from the given state to the given goal, without first steps whose effects already hold.
+
+    A step stays if it depends on a step that stays, if it satisfies a demand, or if a failure goes back to it.
+    """
     state, goal = given.get("initial_state"), given.get("goal_state")
     if not isinstance(state, Sequence):
         return plan

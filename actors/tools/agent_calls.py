@@ -104,7 +104,11 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
 
 
 def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) -> None:
-    """Remove the worktree of an attempt; with `keep`, first record its changes as a commit after its base."""
+    """Remove the worktree of an attempt; with `keep`, first record its changes as a commit.
+
+    The parent of that commit is the base that was recorded for the attempt, or else `base`. If the commit cannot be
+    made, a warning is logged with the reason.
+    """
     folder = worktree_folder(workspace.home, workspace.run, name)
     if keep and folder.is_dir():
         try:
@@ -118,7 +122,11 @@ def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) ->
 
 
 def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
-    """Remove the worktrees of killed drivers, except those of the nodes `at_work`; keep their changes as commits."""
+    """Remove the worktrees of a run's killed drivers, and keep their changes as commits.
+
+    `at_work` are the nodes of attempts that have not ended. Their worktrees are kept. If a commit cannot be made or a
+    worktree cannot be removed, a warning is logged with the reason.
+    """
     logger = log.get_logger("tool")
     try:
         folders = [
@@ -238,7 +246,11 @@ class _Tail:
 
     @property
     def text(self) -> str:
-        """The last bytes as text. A cut text begins with a whole line, so it has no part of a secret."""
+        """The last bytes as text.
+
+        If earlier bytes were dropped, the text begins at the start of a line, if it has a line start. So the text
+        contains no part of a secret.
+        """
         data = bytes(self._data[-self._bytes_max :])
         if self._is_cut or len(self._data) > self._bytes_max:
             data = data.partition(b"\n")[2] or data

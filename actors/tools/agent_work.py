@@ -51,7 +51,7 @@ class TreeChange(NamedTuple):
     """The file mode before the change, such as `100644`; `000000` if the path did not exist."""
     new_mode: str
     old: str
-    """The object id of the content before the change; zeros if there was none."""
+    """The object id of the content before the change; zeros if the path did not exist."""
     new: str
 
     @property

@@ -60,7 +60,10 @@ from runtime.logs.redact import Redactor, secrets_in
 
 
 def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
-    """Merge a commit into the workspace, and return the output of `workspace:merge`. Raises `CallRefused`."""
+    """Merge a commit into the workspace, and return the output of `workspace:merge`. Raises `CallRefused`.
+
+    A conflict is a failure, and changes no file.
+    """
     name, base, commit = str(arguments["name"]), str(arguments["base"]), str(arguments["commit"])
     with refuse_git_errors("the agent's work cannot be merged"):
         repository = find_noted_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
@@ -146,7 +149,11 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
 
 
 def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str, bytes] | None:
-    """Return the mode and content at a changed path; None below a changed file, or for a folder of changed files."""
+    """Return the mode and the content of the file at a changed path; None if there is no file.
+
+    `paths` are the paths of all changes. A path below a changed file counts as no file. A folder counts as no file if
+    all files in it are changed. Raises `OutOfBounds`, `TooLarge`.
+    """
     try:
         return entry_inside(workspace.handle, path, FILE_BYTES_MAX)
     except OutOfBounds:
@@ -166,7 +173,11 @@ def _blob_id(content: bytes, length: int) -> str:
 
 
 def _take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
-    """Return the output of `workspace:snapshot`. If git fails, a listing is made, and the notice says why."""
+    """Return the output of `workspace:snapshot`, a `WorkspaceSnapshot` as JSON. Raises `CallRefused`.
+
+    If git fails, a listing is made instead of a commit, and the notice says why. A listing is compared only with a
+    listing, and a commit only with a commit.
+    """
     name = str(arguments["name"])
     since = str(arguments["since"])
     try:
@@ -238,7 +249,10 @@ class _WorkCall(PreparedCall):
 
 
 def _read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
-    """Return the output of `workspace:read`. A missing file has no text, or is a failure. Raises `CallRefused`."""
+    """Return the output of `workspace:read`: the texts of some files. Raises `CallRefused`.
+
+    The text of a missing file is None, unless `missing` is `failure` and the file is not optional.
+    """
     files: dict[str, str | None] = {}
     bytes_left = int(arguments["bytes_max"])
     for path in arguments["files"]:

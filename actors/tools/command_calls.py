@@ -76,7 +76,10 @@ def check_before_calls(
     make_call: Callable[[Mapping[str, Any]], PreparedCall],
     parameters: Parameters | None = None,
 ) -> Tool:
-    """Return a tool whose calls begin after the workspace is locked and, with `parameters`, arguments are checked."""
+    """Return a tool whose calls begin only after the workspace is locked and their arguments are checked.
+
+    Without `parameters`, the arguments are not checked: Replan's own rules have made them.
+    """
 
     @asynccontextmanager
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:

@@ -20,7 +20,10 @@ class TooLarge(Exception):
 
 
 def check_inside(folder: int, path: str) -> bool:
-    """Return whether a path below an open folder exists. Raises `OutOfBounds` if a part of it is a symbolic link."""
+    """Return whether a path below an open folder exists. Raises `OutOfBounds` if a part of it is a symbolic link.
+
+    The result holds only at this moment. A program that gets the path as an argument opens it by name later.
+    """
     try:
         with _parent_of(folder, path) as (parent, name):
             mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
@@ -102,7 +105,10 @@ def link_inside(folder: int, path: str, target: bytes) -> None:
 
 
 def remove_inside(folder: int, path: str) -> None:
-    """Remove a file or link below an open folder, and empty folders above it. Raises `OutOfBounds`, `OSError`."""
+    """Remove a file or link below an open folder, and then the folders above it that have become empty.
+
+    Raises `OutOfBounds`, `OSError`.
+    """
     with _parent_of(folder, path) as (parent, name):
         with suppress(FileNotFoundError):
             os.unlink(name, dir_fd=parent)

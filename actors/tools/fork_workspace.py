@@ -133,7 +133,8 @@ class LeftFolder:
     kept: str = ""
     """Why the folder was kept, as a clause; empty if it was removed."""
     ref: str = ""
-    """The new ref that keeps the last commit made in the folder; empty if none is needed."""
+    """The new ref that keeps the last commit made in the folder; empty if there is no commit, or another ref keeps it.
+    """
 
 
 def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFolder | None:

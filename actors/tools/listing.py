@@ -22,7 +22,9 @@ from runtime.journal.folder import prepare_folder, replace_file
 FILES_MAX = 20_000
 DEPTH_MAX = 64
 TOTAL_BYTES_MAX = 512 * 1024 * 1024
-"""The largest number of bytes of changed files that are read for one listing."""
+"""The largest number of bytes of files that are read for one listing. Files that are unchanged since the last listing
+are not read.
+"""
 KEPT = 50
 PREFIX = "listing:"
 """The beginning of a listing's id."""

@@ -94,7 +94,11 @@ async def _never(task: StartedTask, context: ClaimContext) -> CallToolResult:
 
 
 async def wait_for_task(client: Client, started: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Wait for the end of a task, and return its result. Raises `TaskFailed`, and `MCPError` for the server."""
+    """Wait until a task has ended, and return its result.
+
+    Raises `TaskFailed`. Raises `MCPError` if the server answers a poll with an error, or if the task has failed with an
+    error.
+    """
     task, begun, state = started.get("taskId"), trio.current_time(), started
     if not isinstance(task, str):
         raise TaskFailed("the server has started a task without an id")
@@ -120,7 +124,11 @@ async def wait_for_task(client: Client, started: Mapping[str, Any]) -> Mapping[s
 
 
 def _pause(wished_ms: Any, elapsed: float) -> float:
-    """Return the seconds until the next poll, from the wished milliseconds and the seconds since the task began."""
+    """Return the seconds until the next poll of a task.
+
+    `wished_ms` is the pause that the server wishes, in milliseconds. `elapsed` is how long the task has taken so far,
+    in seconds.
+    """
     least, most = POLL_SECONDS
     wish = wished_ms / 1000 if isinstance(wished_ms, int | float) else least
     return min(max(least, wish, SLOWER * elapsed), most)
@@ -164,7 +172,10 @@ async def call_server(
 
 
 async def list_schemas(streams: AbstractAsyncContextManager[Streams]) -> ToolResult:
-    """Return the schema of the arguments of each tool of a server, by its name, as JSON in the output."""
+    """Return, as the output, the schema of the arguments of each tool of a server, by the tool's name, as JSON.
+
+    Raises nothing except cancellation.
+    """
 
     async def listed(client: Client) -> ToolResult:
         async with aclosing(_listed_tools(client)) as tools:
@@ -217,7 +228,10 @@ async def _find_tool(client: Client, name: str) -> ListedTool | None:
 
 
 def schema_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-    """Return why arguments do not fit a server's schema, as half a sentence; empty if they fit."""
+    """Return why arguments do not fit a server's schema, as half a sentence; empty if they fit.
+
+    Nothing is downloaded. Parts that cannot be evaluated are left to the server, which checks the arguments itself.
+    """
     if not isinstance(schema.get("properties", {}), Mapping):
         return "the server lists no schema that can be read"
     left = EVALUATIONS_MAX
@@ -284,7 +298,10 @@ def text_of(result: CallToolResult) -> str:
 
 
 def _is_json_of(texts: list[str], value: Any) -> bool:
-    """Return whether texts repeat a structured value as JSON, maybe wrapped as `{"result": …}` by the SDK."""
+    """Return whether texts repeat a structured value as JSON.
+
+    Servers made with the SDK wrap such a value as `{"result": …}`.
+    """
     read = [_parse_message(text) for text in texts]
     forms: list[Any] = [texts, read, *(texts + read if len(texts) == 1 else ())]
     return value in forms or (isinstance(value, dict) and [*value] == ["result"] and value["result"] in forms)

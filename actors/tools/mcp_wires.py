@@ -123,7 +123,10 @@ def _may_be_reply(line: str) -> bool:
 
 @asynccontextmanager
 async def open_streams(streams: AbstractAsyncContextManager[Streams]) -> AsyncIterator[Streams]:
-    """Yield streams in which each schema has a type. Else the SDK would refuse the whole list of tools."""
+    """Yield streams in which each schema of a listed tool has a type.
+
+    A schema without a type gets the type `object`, because the SDK would otherwise refuse the whole list.
+    """
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
     async def read(from_server: Any) -> None:
@@ -182,7 +185,10 @@ class Web:
 
 
 async def _check_reply(response: httpx2.Response) -> None:
-    """Raise `ReplyUnreadable` if a JSON response is not a reply to its request: the SDK would wait for a reply."""
+    """Raise `ReplyUnreadable` if a JSON response is not a reply to its request: the SDK would wait for a reply.
+
+    In a stream of events, the SDK takes the first reply as the reply to the request, whatever its id is.
+    """
     request = response.request
     is_json = response.headers.get("content-type", "").lower().startswith("application/json")
     if request.method != "POST" or not response.is_success or not is_json:

@@ -93,7 +93,10 @@ def find_values(sources: Mapping[str, ValueSource], tokens: Iterable[str], outpu
 def arguments_with(
     fixed: Mapping[str, Any], takes: Mapping[str, str], parameters: Parameters, values: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the fixed arguments, and for each parameter in `takes` its token's value, as a number if that fits."""
+    """Return the fixed arguments, and the value of a token for each parameter in `takes`.
+
+    For an integer parameter, digits become a number. The actor that makes the call checks every argument.
+    """
     arguments = dict(fixed)
     for name, token in takes.items():
         value = values.get(token, "")

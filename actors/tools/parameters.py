@@ -55,7 +55,10 @@ def matches_line(pattern: str, text: str) -> bool:
 
 
 def with_line_feeds(output: str) -> str:
-    """Return output with a line feed at every line end, and for each state of a progress bar."""
+    """Return output with a line feed at every line end.
+
+    A progress bar is redrawn after a carriage return, so each of its states becomes a line.
+    """
     return output.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -182,7 +185,10 @@ def problem_with(parameter: Parameter, value: Any) -> str:
 
 
 def path_problem(path: str) -> str:
-    """Return why a text is not a path below the workspace, as half a sentence; empty if it is such a path."""
+    """Return why a text is not a path below the workspace, as half a sentence; empty if it is such a path.
+
+    A path is relative, has no parent folder and no control characters, and cannot be mistaken for an option.
+    """
     if not path or not path.isprintable():
         return "should be a path without control characters" if path else "should be a path, not an empty text"
     if len(path.encode(errors="replace")) > PATH_BYTES_MAX:

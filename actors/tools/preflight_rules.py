@@ -108,7 +108,10 @@ def preflight_use(needs: Needs) -> ToolUse:
 def judge_report(
     plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *, begun: bool
 ) -> tuple[Finding, ...]:
-    """Return a finding for each need that may not be met. `begun`: earlier steps may have changed files."""
+    """Return a finding for each need of a plan that is not met, or may not be met.
+
+    `begun` says whether earlier steps have run. If so, these steps may have made the uncommitted changes.
+    """
     return tuple(_judge(plan, tools, needs, report, begun=begun))
 
 

@@ -26,7 +26,10 @@ class ProgramMissing(Exception):
 
 
 def find_programs(spec: CommandSpec, outside: Mapping[str, str]) -> dict[str, str]:
-    """Return the paths of a command's programs, by the keys `command` and maybe `wrap`. Raises `ProgramMissing`."""
+    """Return the paths of a command's programs, by the keys `command` and, if it is set, `wrap`.
+
+    Raises `ProgramMissing`.
+    """
     path = environment_of(spec.environment, outside).get("PATH", os.defpath)
     words = {"wrap": spec.wrap, "command": spec.argv}
     return {key: _find_program(key, word[0], path, Path(spec.folder)) for key, word in words.items() if word}
@@ -73,7 +76,10 @@ class NoIsolation(Exception):
 
 
 def sandbox_words(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words before a command for the sandbox that works here, tried once. Raises `NoIsolation`."""
+    """Return the words before a command that let it run in the sandbox that works here.
+
+    Each sandbox is tried once, with a command that does nothing. Raises `NoIsolation`.
+    """
     return _find_sandbox(environment.get("PATH", os.defpath))
 
 

@@ -49,7 +49,10 @@ def _read_code(file: Path) -> bytes:
 
 
 def check_code(file: Path, function: str) -> str:
-    """Return the hash of a Python file that defines a function, without running it. Raises `CodeUnusable`."""
+    """Return the hash of a Python file that defines a function at its top level. The file is read, but not run.
+
+    Raises `CodeUnusable`.
+    """
     data = _read_code(file)
     try:
         tree = ast.parse(data, str(file))
@@ -63,7 +66,10 @@ def check_code(file: Path, function: str) -> str:
 
 
 def check_module(module: str) -> Path | None:
-    """Return the file of an installed module without importing it; None without a file. Raises `CodeUnusable`."""
+    """Return the file of an installed module; None if it has no file. Only the packages above the module are imported.
+
+    Raises `CodeUnusable`.
+    """
     try:
         spec = importlib.util.find_spec(module)
     except Exception as error:  # noqa: BLE001 - importing a package above it runs the package's code
@@ -74,7 +80,10 @@ def check_module(module: str) -> Path | None:
 
 
 def _load_function(spec: PythonSpec) -> Callable[..., Any]:
-    """Return a tool's function, from its file as it was pinned. Raises `CodeUnusable`."""
+    """Return a tool's function. Raises `CodeUnusable`.
+
+    The function's file is run, unless it has changed since it was pinned.
+    """
     try:
         names = vars(importlib.import_module(spec.module)) if spec.module else _run_cached(Path(spec.file), spec.sha256)
     except CodeUnusable:

@@ -23,7 +23,9 @@ from actors.tools.snapshot_texts import ref_of
 from actors.tools.workspace import key_of
 
 SECONDS = 10.0
-"""The time limit of all commands of a snapshot together, in seconds: a repository can make git wait."""
+"""The time limit, in seconds, of all commands of a snapshot together. A repository can make git wait, for instance for
+a pipe.
+"""
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 """The largest number of bytes that a command may print."""
 _HARMLESS = {
@@ -73,7 +75,10 @@ class Git:
     """The open file of the workspace's lock. git inherits it, so that git counts as work in the workspace."""
 
     def run(self, *arguments: str, given: bytes = b"", accepted: tuple[int, ...] = (0,)) -> bytes:
-        """Run a command with `given` as input, and return its output. Raises `GitFailed` for codes not `accepted`."""
+        """Run a command with `given` as its input, and return its output. Raises `GitFailed`, `GitTimedOut`.
+
+        `accepted` are the exit codes that are not failures.
+        """
         try:
             done = subprocess.run(  # noqa: S603 - a list of words, of which none comes from a plan
                 [self.program, *_SETTINGS, *arguments],
@@ -195,12 +200,18 @@ class Repository:
         return ref
 
     def find_changes(self, commit: str) -> set[str]:
-        """Return the paths that differ from a commit or that a snapshot leaves out. Raises `GitFailed`, `OSError`."""
+        """Return the paths that differ from a commit, and the paths that a snapshot of the workspace leaves out.
+
+        Raises `GitFailed`, `OSError`.
+        """
         tree, left_out = self._tree()
         return self.changed(commit, tree) | {*left_out}
 
     def keep_head(self, run: str) -> str:
-        """Return a new ref for the commit of HEAD; empty if another ref keeps it. Raises `GitFailed`, `OSError`."""
+        """Make a ref that keeps the commit of HEAD, and return it; empty if another ref already keeps the commit.
+
+        Raises `GitFailed`, `OSError`.
+        """
         commit = self.theirs.text("rev-parse", "-q", "--verify", "HEAD^{commit}")
         if self.theirs.text("for-each-ref", "--count=1", f"--contains={commit}"):
             return ""
@@ -292,7 +303,10 @@ def find_repository(
 def open_repository(
     workspace: Path, home: Path, inherited: tuple[int, ...] = (), limit: TimeLimit | None = None
 ) -> Repository | None:
-    """Return the repository whose top folder is the workspace, else None. The noted one is not compared."""
+    """Return the repository whose top folder is the workspace; None if there is no such repository.
+
+    It is not compared with the repository that was noted in the home.
+    """
     if not os.path.lexists(workspace / ".git"):
         return None
     program = shutil.which("git")
@@ -331,7 +345,10 @@ def open_repository(
 
 
 def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
-    """Return the repository that was noted at the start of the run. Raises `GitFailed`, `OSError`."""
+    """Return the repository of a workspace, if it is the repository noted at the start of the run.
+
+    Raises `GitFailed` if it is another repository, and `OSError`.
+    """
     found = open_repository(workspace, home, limit=limit)
     if found is None:
         raise GitFailed("the workspace is no git repository any more")
@@ -375,7 +392,10 @@ def _has_reftable(git: Git, common: Path) -> bool:
 
 
 def _size(workspace: bytes, path: bytes, folders: dict[bytes, bool]) -> int | None:
-    """Return the size of a file or link; -1 if it is missing or behind a link, None if a snapshot leaves it out."""
+    """Return the size of a file or symbolic link; -1 if it does not exist, None if a snapshot leaves it out.
+
+    A path that leads through a symbolic link counts as missing. `folders` remembers which folders are real.
+    """
     above = path.rpartition(b"/")[0]
     if above and not _is_real(workspace, above, folders):
         return -1

@@ -84,7 +84,10 @@ def output_of(files: Mapping[str, str | None]) -> str:
 
 
 def read_file_output(output: str) -> dict[str, str | None]:
-    """Return the texts in an output of `workspace:read` by path; None for a missing file. Raises `ValueError`."""
+    """Return the texts in an output of `workspace:read`, by path, in the requested order. A missing file has None.
+
+    Raises `ValueError` for any other text.
+    """
     value = json.loads(output)
     files = value.get("files") if isinstance(value, dict) else None
     if not isinstance(files, dict) or not all(text is None or isinstance(text, str) for text in files.values()):
@@ -93,7 +96,10 @@ def read_file_output(output: str) -> dict[str, str | None]:
 
 
 def file_in(reply: str) -> str:
-    """Return the file in a model's reply: its only code block or the whole reply, with one line feed at its end."""
+    """Return the file in a model's reply: the content of its code block if it has nothing else, or the whole reply.
+
+    The file ends with one line feed, unless it is empty.
+    """
     whole = _FENCE.fullmatch(reply)
     text = whole["text"] if whole and whole["marks"] not in whole["text"] else reply
     body = text.rstrip("\n")

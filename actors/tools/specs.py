@@ -115,7 +115,10 @@ ToolSpec = Annotated[CommandSpec | PythonSpec | PluginToolSpec | McpSpec | Agent
 
 
 def fill_argument(argument: str, values: Mapping[str, Any]) -> str:
-    """Return an argument with its parameters replaced once. Raises `KeyError` for one without a value."""
+    """Return an argument with its parameters replaced by values, once: parameters within a value are not replaced.
+
+    Raises `KeyError` for a parameter without a value.
+    """
 
     def value(match: re.Match[str]) -> str:
         return match.group()[0] if match.group(1) is None else str(values[match.group(1)])

@@ -63,7 +63,8 @@ class ToolUse(Value):
     risky: bool
     timeout_seconds: float
     pre_check: Union["ToolUse", None] = None
-    """The call that must succeed before this call. It has no pre-check itself."""
+    """The call that must succeed before this call; None if there is no such call. A pre-check has no pre-check itself.
+    """
     expect: Literal["success", "failure"] = "success"
     """How the call must end. With `failure`, a failure passes and a success does not."""
     takes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -91,7 +92,10 @@ def built_in_use(
 
 
 class ModelUse(Value):
-    """A file of the workspace that a model writes."""
+    """A file of the workspace that a model writes.
+
+    It takes three requests: the call `reading`, a call of the model, and the call `writing`.
+    """
 
     kind: Literal["model"] = "model"
     name: str
@@ -300,7 +304,10 @@ class ToolSet(Value):
         return {name: undo for name, use in sorted(uses.items()) if (undo := self._undo_of(use))}
 
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
-        """Return the arguments that undo a `call`, from it and from the `values` known after it; else None."""
+        """Return the arguments of the call of an undo tool, as canonical text; None if an argument is unknown.
+
+        `call` are the arguments of the call that is undone. `values` are the values of tokens that were known after it.
+        """
         undo = self.undos[tool]
         spec = self.tools.get(tool)
         parameters = {} if spec is None else spec.parameters
@@ -366,7 +373,10 @@ NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
-    """Return for each name the facts in its results and the tokens that its calls use, if there are any."""
+    """Return for each name the facts in its results and the tokens that its calls use, sorted by name.
+
+    Names without facts and tokens are left out.
+    """
     results = {
         name: ReadableResult(
             outcomes=tuple(use.outcomes), values=tuple(sorted(use.values)), uses=tuple(sorted(use.needs))

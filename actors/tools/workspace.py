@@ -42,7 +42,10 @@ class WorkspaceLock:
         return (self._handle,) if self._handle >= 0 else ()
 
     def take(self, run: str) -> Holder | None:
-        """Acquire the lock without waiting. Return None, or who else holds it. Raises `UsageProblem`."""
+        """Acquire the lock for a run without waiting. Return None, or who else holds the lock.
+
+        Raises `UsageProblem` if the home cannot be written.
+        """
         if self._handle >= 0:
             return None
         handle = self._open()
@@ -131,7 +134,10 @@ class Workspace:
             return True
 
     async def take_lock(self) -> bool:
-        """Acquire the lock within `LOCK_SECONDS`, while left processes end. Return whether it is held."""
+        """Acquire the lock if it is not held. Return whether it is then held.
+
+        Waits at most `LOCK_SECONDS` for processes that an earlier driver has left.
+        """
         with trio.move_on_after(LOCK_SECONDS):
             while self.lock.take(self.run) is not None:  # noqa: ASYNC110 - the system tells nobody
                 await trio.sleep(_LOOK_SECONDS)
@@ -139,7 +145,11 @@ class Workspace:
 
 
 def check_workspace(path: str | Path, home: Path) -> Path:
-    """Return the absolute path of a folder that may be a workspace. Raises `UsageProblem` for any other."""
+    """Return the absolute path of a folder that may be a workspace, without symbolic links.
+
+    Raises:
+        UsageProblem: it is missing, no folder, a symbolic link or not writable, or it is in the home or holds it.
+    """
     source = str(path)
     try:
         named = Path(path).expanduser().absolute()

@@ -82,7 +82,11 @@ def temporary_folder(folder: Path) -> Path:
 
 
 def remove_worktree(folder: Path) -> None:
-    """Remove a worktree, if any. It is renamed first, so its rest is never recorded. Raises `OSError`."""
+    """Remove a worktree, if it exists. Raises `OSError`.
+
+    It is renamed first. So if a driver is killed meanwhile, the remaining part of the worktree is never recorded as
+    work.
+    """
     index, renamed = _index_of(folder), folder.with_name(f"{folder.name}.gone")
     for file in (index, index.with_name(f"{index.name}.lock")):
         file.unlink(missing_ok=True)
@@ -125,7 +129,11 @@ def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> Non
 
 
 def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:
-    """Make a worktree with the files of a commit, in place of what is there. Raises `GitFailed`, `OSError`."""
+    """Make a worktree in a folder, with the files of a commit of the workspace's repository.
+
+    Files that an earlier worktree has left in the folder are removed first. Raises `GitFailed` and `OSError`. Then the
+    folder is removed too.
+    """
     repository = find_noted_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
     remove_worktree(folder)
     folder.mkdir(parents=True, mode=0o700)
@@ -166,7 +174,10 @@ def _repository_in(repository: Repository, folder: Path) -> Repository:
 
 
 def commit_worktree(repository: Repository, folder: Path, base: str, run: str, name: str) -> list[str]:
-    """Record a worktree as a commit after `base`; return the paths left out. Raises `GitFailed`, `OSError`."""
+    """Record the files of a worktree as a commit with the parent `base`, and write a ref. Return the paths left out.
+
+    Raises `GitFailed`, `OSError`.
+    """
     own = _repository_in(repository, folder)
     own.index.unlink(missing_ok=True)
     own.ours.run("read-tree", base)  # So files of the base are compared even if git ignores them.
@@ -245,7 +256,10 @@ def _sizes(repository: Repository, changes: tuple[TreeChange, ...]) -> int:
 
 @contextmanager
 def refuse_git_errors(doing: str) -> Iterator[None]:
-    """Turn errors of git and the system into `CallRefused`, whose reason begins with the clause `doing`."""
+    """Turn errors of git and of the system into refusals of a call. Their reason begins with the clause `doing`.
+
+    Raises `CallRefused`: transient for a time limit and for system errors that may be temporary; else permanent.
+    """
     try:
         yield
     except GitTimedOut as error:
@@ -257,7 +271,10 @@ def refuse_git_errors(doing: str) -> Iterator[None]:
 
 
 def prepare_at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
-    """Return a function that prepares a tool's calls on a commit's files, each in a worktree of its own."""
+    """Return a function from a commit to a function that prepares a tool's calls on the files of that commit.
+
+    Each call has its own worktree, which is removed afterwards. `opened` returns the tool for a workspace.
+    """
 
     def prepare_at(commit: str) -> Prepare:
         folder = worktree_folder(workspace.home, workspace.run, f"check-{commit[:16]}")

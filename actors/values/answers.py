@@ -1,6 +1,7 @@
 """Answers to questions: their forms by JSON Schema, and the validation of a person's text. Pure.
 
-A schema comes from guards and artifacts, so it is limited to `SCHEMA_BYTES_MAX` as JSON, without references.
+The schema of a question comes from guards and artifacts, so it is restricted: at most `SCHEMA_BYTES_MAX` as JSON, and
+no references. An answer is stored as text. `normal_answer` normalises it, so that equal answers are equal texts.
 """
 
 import json
@@ -118,7 +119,11 @@ def describe_expected(schema: Schema) -> str:
 
 
 def normal_answer(schema: Schema, text: object) -> str:
-    """Return the normal form of an answer. Raises `InvalidAnswer` if it is empty, too long or does not fit."""
+    """Return the normal form of an answer, so that equal answers are equal texts.
+
+    Raises:
+        InvalidAnswer: the answer is empty, is longer than `ANSWER_MAX` characters, or does not fit the schema.
+    """
     if not isinstance(text, str):
         raise InvalidAnswer("an answer is some text")
     if len(text) > ANSWER_MAX:

@@ -1,4 +1,8 @@
-"""The results of guards: findings with typed codes, the verdict that holds them, and its limits."""
+"""The results of guards: findings with typed codes, the verdict that holds them, and its limits.
+
+Codes control the search. Messages are only for the model and for people. Plug-in guards may use their own codes. `Code`
+lists the codes of the built-in guards.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -277,7 +281,10 @@ def _is_same_object(new: object, old: object) -> bool:
 
 
 def limit_findings(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return at most `FINDINGS_MAX` findings, errors first, and one more that counts the omitted ones."""
+    """Return at most `FINDINGS_MAX` findings, errors first, and one more that counts the omitted ones.
+
+    The additional finding is an error if an error was left out.
+    """
     if len(findings) <= FINDINGS_MAX or (len(findings) == FINDINGS_MAX + 1 and findings[-1].code == Code.MORE_FINDINGS):
         return findings
     ordered = sorted(findings, key=lambda finding: finding.severity != "error")
@@ -312,7 +319,10 @@ SUMMARY_MAX = 120
 
 
 def summary_of(finding: Finding) -> str:
-    """Return the first line of a message, and in brackets the last one, because most tools sum up there."""
+    """Return the first line of a finding's message, and in brackets the last line, because most tools sum up there.
+
+    The exit code is left out if there is a last line, which says more.
+    """
     first, *others = [row.strip() for row in finding.message.splitlines() if row.strip()] or [""]
     return f"{_EXIT_CODE.sub('', first)} ({shorten(others[-1], SUMMARY_MAX)})" if others else first
 

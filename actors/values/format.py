@@ -48,7 +48,10 @@ _LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 def moment(at: float) -> datetime:
-    """Return a time in UTC; outside the years 1970 to 9999, the nearest valid time."""
+    """Return a time in UTC.
+
+    A time outside the years 1970 to 9999, such as in a damaged row, is replaced by the nearest valid time.
+    """
     return datetime.fromtimestamp(min(max(at, 0.0), _LAST), UTC)
 
 

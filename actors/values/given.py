@@ -1,4 +1,7 @@
-"""The facts that a planning run is given besides the problem: attached files, a start state, and steps of tools."""
+"""The facts that a planning run is given in addition to the problem: attached files, a start state, and steps of tools.
+
+Before a guard judges a plan, given facts replace the model's values. A fact that is None is left to the model.
+"""
 
 import operator
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,8 @@
-"""Text for people as data, safe to print: lines of styled spans and trees of lines, also as HTML and Markdown."""
+"""Text for people as data: lines of styled spans, trees of lines, and both as HTML and Markdown for notebooks.
+
+A line is safe to print on a terminal: text from models and users is sanitised when the line is created
+(`runtime.logs.terminal_text`).
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace

@@ -1,6 +1,7 @@
-"""The settings of a model's calls, with the names of the chat completions API, from files, options and programs. Pure.
+"""The settings of a model's calls, such as temperature and effort, from files, options and programs. Pure.
 
-A setting without a value is not sent. Settings are stored with a run, so they must hold no secret.
+A setting has the name of its field in the chat completions API. A setting without a value is not sent, so the
+provider's default holds. Settings are stored with a run, so they must hold no secret.
 """
 
 import json
@@ -176,7 +177,10 @@ class ModelSettings(Config):
         return self.__dict__ != _NOTHING_SET
 
     def apply_patch(self, patch: Mapping[str, Any]) -> "ModelSettings":
-        """Return the settings after a change. None removes a setting. Extra fields and headers are added."""
+        """Return the settings after a change from `check_settings`. None removes a setting.
+
+        Extra fields and headers are added to the present ones.
+        """
         fields = self.model_dump()
         for name, value in patch.items():
             fields[name] = {**fields.get(name, {}), **value} if name in EXTRAS and value is not None else value
@@ -191,10 +195,12 @@ _NOTHING_SET = ModelSettings.model_construct().__dict__
 
 
 def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
-    """Check a change of settings, and return it as plain data by name. Raises `UsageProblem` at `place`.
+    """Check a change of settings, and return it as plain data by name. None removes a setting.
 
-    `value` is a mapping, a text `NAME=VALUE`, or several of these texts. VALUE is read as JSON, or else as text. None
-    removes a setting.
+    `value` is a mapping, a text `NAME=VALUE`, or several of these texts. VALUE is read as JSON, or else as text.
+
+    Raises:
+        UsageProblem: for an unknown setting or a value that does not fit. Its place is `place`.
     """
     patch = dict(value) if isinstance(value, Mapping) else dict(_pairs(value, place))
     removed = {name: None for name, item in patch.items() if item is None and name in ModelSettings.model_fields}

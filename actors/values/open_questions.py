@@ -33,7 +33,10 @@ NOT_UNDERSTOOD = "not_understood"
 
 
 def find_misunderstandings(value: Any) -> Iterator[Finding]:
-    """Yield an error if the model does not understand the problem; a warning beside an open question."""
+    """Yield a finding if the model that wrote a JSON value says that it does not understand the problem. Never raises.
+
+    It is a warning if the value has an open question, whose answer may help; otherwise it is an error.
+    """
     why = value.get(NOT_UNDERSTOOD) if isinstance(value, Mapping) else None
     if isinstance(why, str) and why.strip():
         severity: Literal["error", "warning"] = "warning" if value.get("open_questions") else "error"
@@ -41,7 +44,11 @@ def find_misunderstandings(value: Any) -> Iterator[Finding]:
 
 
 def questions_of(questions: Any) -> Iterator[Finding]:
-    """Yield an error for each open question, with an answer schema from its choices or type; or for an invalid one."""
+    """Yield an error for each open question, with its answer schema, and an error for each invalid question.
+
+    The policy decides whether a question is asked. The answer schema follows from the choices or the type of the
+    question. A schema in the artifact is never used.
+    """
     if not isinstance(questions, list):
         yield Finding(code=Code.TYPE, message="open_questions must be a list", where="open_questions")
         return

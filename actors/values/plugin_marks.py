@@ -41,7 +41,8 @@ def guard(*, name: str) -> Callable[[F], F]: ...
 def guard(function: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
     """Mark a function as a guard: `guard(artifact, context) -> Verdict`, sync or async.
 
-    A function with one parameter is a factory: it gets the step's `guard_config` and returns the guard.
+    A function with one parameter is a factory: it gets the step's `guard_config` and returns the guard. The name is the
+    function's name, unless another name is given. The function itself is returned unchanged.
     """
     return _mark_plugin(function, "guard", name)
 

@@ -1,4 +1,9 @@
-"""The form of every question to a person: a sentence, choices with effects, and what declining does."""
+"""The form of every question to a person. Pure.
+
+There is only one form. It is checked when a question is made and when it is read. Its text is a sentence with a
+question mark, each choice says its effect, and the question says what happens if it is declined. `quote_question` puts
+the words of a model, a plan or a plug-in into this form, and never fails.
+"""
 
 import re
 import unicodedata
@@ -105,7 +110,10 @@ IF_DECLINED = "If you decline, "
 
 
 def consequence_of(otherwise: str) -> str:
-    """Return what has happened to a question that was declined or has expired, as a sentence."""
+    """Return what has happened to a question that was declined or has expired, as a sentence.
+
+    `otherwise` is the sentence of the question, with its beginning.
+    """
     rest = otherwise.removeprefix(IF_DECLINED)
     return f"{rest[:1].upper()}{rest[1:]}"
 
@@ -120,11 +128,19 @@ def make_form(
     schema: Mapping[str, Any] | None = None,
     priority: Priority = "normal",
 ) -> AskedForm:
-    """Return a question of the program in the form. Raises `ValueError` if the texts do not fit it.
+    """Return a question of the program in the form.
 
-    `about` has its subject and the steps that wait for it. `otherwise` ends the sentence "If you decline, ". `shown` is
-    any text below the question. `choices` has the effects of the answers; without `schema` these are all possible
-    answers.
+    Args:
+        text: the question, as one sentence; any text in it is put on one line.
+        about: its subject and the steps that wait for it, in sentences.
+        otherwise: the rest of the sentence that begins with "If you decline, ".
+        shown: any text, which is shown below the question.
+        choices: the effects of the answers; without `schema` these are all possible answers.
+        schema: the JSON Schema of the answer, if it is not a choice among texts.
+        priority: its urgency.
+
+    Raises:
+        ValueError: the texts do not fit the form, which is a mistake of the program.
     """
     question = inquiry(text, shown=shown, choices=choices, schema=schema)
     return add_consequences(question, about=about, otherwise=otherwise, priority=priority)
@@ -162,9 +178,17 @@ def quote_question(
 ) -> Inquiry:
     """Return the words of a model, a plan or a plug-in as a question. Never raises.
 
-    If the words have only one question, at their end, it becomes the sentence, and the words before it are shown below.
-    `who` wrote the words, `subject` is what they are about. `does` is the effect of choices that `meanings` does not
-    name. `above` is a text of the program, shown before the words.
+    If the words have only one question, at their end, it becomes the question's sentence. The words before it are shown
+    below. Otherwise the sentence asks for an answer to the words, and all words are shown below.
+
+    Args:
+        who: the one who wrote the words, such as `The model`.
+        subject: their subject, such as `the step 'recon'`.
+        words: any text; its control characters are left out.
+        does: the effect of choices that `meanings` does not name, as a sentence.
+        schema: the JSON Schema of the answer; None for any text.
+        meanings: the effects of some choices.
+        above: a text of the program, which is shown before the words.
     """
     passage, line = split_last_question(words)
     head = f"{who} asks, about {subject}: "
@@ -181,9 +205,10 @@ def quote_question(
 
 
 def split_last_question(words: str) -> tuple[str, str]:
-    """Return a text without its last sentence, and this sentence, if it is the only question; else "" for it.
+    """Return a text without its last sentence, and this sentence, if it is the only question in the text.
 
-    A sentence ends at the end of a line, and at a full stop, an exclamation or a question mark before a blank.
+    Otherwise return the whole text and an empty text. A sentence ends at the end of a line, and at a full stop, an
+    exclamation or a question mark before a blank.
     """
     *before, line = _SENTENCE_ENDS.split(block(words).strip()) or [""]
     if not line.endswith("?") or any("?" in item for item in before):

@@ -1,4 +1,8 @@
-"""Requirements, with ids made from their quotes, and strategies, as later steps read them from artifacts."""
+"""Requirements and strategies in the form that later steps read from artifacts.
+
+A requirement is something that a problem's text, a user or an answer demands. Its id is made only from the quote, so it
+stays the same when the facts are extracted again.
+"""
 
 import hashlib
 import re
@@ -128,7 +132,10 @@ class DemandReading(NamedTuple):
 
 
 def requirements_in(value: Any) -> Iterator[Requirement]:
-    """Yield the requirements in a JSON list, with ids made from quotes. Other items are left out. Never raises."""
+    """Yield the requirements in a JSON list. Other items are left out. Never raises.
+
+    Their ids are made from the quotes, and replace any ids of the items. An optional field of a wrong type is empty.
+    """
     for item in value if isinstance(value, list | tuple) else ():
         if not isinstance(item, Mapping):
             continue
@@ -143,7 +150,11 @@ def requirements_in(value: Any) -> Iterator[Requirement]:
 
 
 def own_ids(value: Any) -> dict[str, str]:
-    """Return the ids made from quotes, by the ids that the model chose for these requirements. Never raises."""
+    """Return the ids made from quotes, by the ids that the model chose for the same requirements in a JSON list.
+
+    Ids that are already made from quotes are left out. A model does not know these ids, so it refers to requirements by
+    ids of its own. Never raises.
+    """
     made_ids = {
         own: item.id
         for raw in (value if isinstance(value, list | tuple) else ())

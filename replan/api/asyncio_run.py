@@ -41,7 +41,10 @@ class Caller:
     """The context variables at the start of the run, which its functions see."""
 
     def wrap_options(self, options: Driving) -> Driving:
-        """Return the options, with `ask` and plug-ins wrapped so that the trio thread can call them."""
+        """Return the options, with `ask` and plug-ins wrapped so that the trio thread can call them.
+
+        `ask` and coroutine functions run in the caller's event loop, other plug-ins in a worker thread.
+        """
         return replace(
             options,
             guards={name: cast("AnyGuard", partial(self.call, guard)) for name, guard in options.guards.items()},

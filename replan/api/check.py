@@ -90,7 +90,10 @@ Comparison = Callable[[Mapping[str, Any]], Sequence[Finding]]
 def judge_plan(
     case: PlanToCheck, standard: Standard, compare: Comparison | None = None
 ) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
-    """Return the verdict on one plan, the object to print, and the name of the guard of each step."""
+    """Return the verdict on one plan, the object to print, and the name of the guard of each step.
+
+    With `compare`, the plan is also compared with the tools and files that exist.
+    """
     value = Artifact(artifact_id="plan", step="plan", content=case.text).value
     plan: Any = value.value if isinstance(value, Parsed) else None
     case_id: str | None = None

@@ -83,7 +83,10 @@ class RecordStream(Generic[T]):
 GRACE_SECONDS = 10.0
 """How long `park` waits for replies in flight, in seconds."""
 LEAVE_SECONDS = 1.5
-"""How long leaving a run's block early waits for replies in flight, in seconds. Parking adds at most half a second."""
+"""How long leaving a run's `async with` block early waits for replies in flight, in seconds.
+
+Parking the run then takes at most half a second more.
+"""
 
 LOOK_SECONDS = 0.25
 """How often a run that waits for `ask` checks whether somebody else has answered, in seconds."""
@@ -95,13 +98,19 @@ OnRecord = Callable[[Record[Any]], None]
 
 
 class Run(ABC, Generic[R_co]):
-    """A run that is being driven, in the loop that started it. Iterating yields its records as they are written."""
+    """A run that is being driven. Iterating yields its records as they are written. `await result()` waits for the end.
+
+    A run belongs to the event loop in which it was started. Several tasks of that loop may use it.
+    """
 
     run_id: str
 
     @abstractmethod
     async def result(self) -> R_co:
-        """Wait until the run rests, and return its result. Raises the error that ended the driving."""
+        """Wait until the run has finished, waits for a person, or was parked. Return its result.
+
+        Raises the error that ended the driving, such as `UsageProblem`.
+        """
 
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[Record[Any]]:
@@ -116,7 +125,10 @@ class TrioRun(Run[R]):
     """A run that is driven by the trio program that started it."""
 
     def __init__(self, run_id: str, new: PreparedRun | None = None, on_record: OnRecord | None = None) -> None:
-        """Store the run's id. `new` is the input of a new run; None resumes a run. `on_record` gets each record."""
+        """Store the run's id. `new` is the input of a new run; None resumes a run.
+
+        `on_record` is called with each record. Iterating yields the same records.
+        """
         self.run_id, self._new = run_id, new
         self.stop = Stop(grace=GRACE_SECONDS)
         self._on_record = on_record
@@ -184,7 +196,10 @@ class TrioRun(Run[R]):
         return result
 
     async def _ask(self, engine: Engine, ask: Ask, question: OpenQuestion) -> str | None:
-        """Return the answer of `ask`; None if somebody else was first, empty if it gave none or the run stops."""
+        """Return the answer of `ask`; None if somebody else has answered first.
+
+        The answer is empty if `ask` gave none, or if the run had to stop before it came.
+        """
         text: str | None = ""
         failure: Exception | None = None
 

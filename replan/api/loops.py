@@ -18,7 +18,10 @@ Loop = Literal["trio", "asyncio"]
 
 
 def running_loop() -> Loop | None:
-    """Return the event loop of the caller, also for trio as a guest of asyncio; None if it runs in neither."""
+    """Return the event loop in which the caller runs; None if it runs in neither.
+
+    In a trio task it is `trio`, even if trio runs as a guest of asyncio.
+    """
     if trio.lowlevel.in_trio_task():
         return "trio"
     return "asyncio" if _in_asyncio() else "trio" if trio.lowlevel.in_trio_run() else None
@@ -39,7 +42,11 @@ async def run_in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
 
 
 def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Return the form of a function for programs without an event loop. It raises `UsageProblem` if one runs here."""
+    """Return the form of an API function that blocks until its work is done, for programs without an event loop.
+
+    Its name is the name of `function` without the first letter, `a`. It raises `UsageProblem`, which names the function
+    to await, if an event loop runs in this thread.
+    """
     name = function.__name__[1:]
 
     @wraps(function)

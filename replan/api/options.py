@@ -34,14 +34,20 @@ Home = Path | str | None
 
 
 def environment_of(home: Home) -> Mapping[str, str]:
-    """Return the environment of this process, changed so that it names the home with the home's own journal."""
+    """Return the environment of this process, changed so that it names the home.
+
+    A home that is named keeps its own journal, even if `REPLAN_JOURNAL` names a database.
+    """
     if home is None:
         return os.environ
     return {**os.environ, "REPLAN_HOME": str(home), "REPLAN_JOURNAL": ""}
 
 
 async def run_at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
-    """Open a home, do work on it, and close it. A missing home is not created. Raises the errors of `open_home`."""
+    """Open a home, do work on it, and close it; from trio or asyncio. A missing home is not created.
+
+    Raises the errors of `open_home`.
+    """
 
     async def opened() -> T:
         async with open_home(environment=environment_of(home), make=False) as engine:
@@ -129,7 +135,10 @@ class Driving:
         return environment_of(None if isinstance(self.home, Memory) else self.home)
 
     def prepare(self, prepare: Callable[..., Prepared[P]]) -> Prepared[P]:
-        """Prepare a run by a function of `replan.runs`, and check its model. Raises `UsageProblem` at the keyword."""
+        """Prepare a run by a function of `replan.runs` for this model, and check that the model can be used.
+
+        Raises `UsageProblem` with the keyword or the file as its place.
+        """
         try:
             prepared = prepare(
                 model=self.model,

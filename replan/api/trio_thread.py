@@ -1,4 +1,8 @@
-"""The trio thread: the only thread of this process that drives the runs of asyncio programs, and calls into it."""
+"""The trio thread: the only thread of this process that drives the runs of asyncio programs, and calls into it.
+
+The thread starts with the first call and stays until the process ends. Then it has two seconds to stop its work. Runs
+that it was driving can be resumed. A forked child process starts its own thread.
+"""
 
 import asyncio
 import atexit
@@ -123,7 +127,11 @@ class ThreadCall(Generic[T]):
         self._thread.soon(self._scope.cancel)
 
     async def result(self) -> T:
-        """Wait for the work to end, and return its value or raise its error. A cancel here cancels the work first."""
+        """Wait for the work to end, and return its value or raise its error.
+
+        If the caller is cancelled, the work is cancelled too. The cancellation is raised here after the work has ended,
+        so nothing is left behind.
+        """
         try:
             await asyncio.wait((self._ended,))
         except asyncio.CancelledError:
@@ -133,7 +141,10 @@ class ThreadCall(Generic[T]):
         return self._ended.result()
 
     async def end(self) -> None:
-        """Wait for the work to end, even in a cancelled scope of anyio. A cancel by asyncio is raised after the end."""
+        """Wait for the work to end, even in a cancelled scope of anyio. Its value is in `ended`.
+
+        If asyncio cancels the caller, the work is cancelled, and the cancellation is raised when the work has ended.
+        """
         cancelled = False
         with anyio.CancelScope(shield=True):
             while not self._ended.done():

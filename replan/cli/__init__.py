@@ -31,7 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def leave_on_lost_interrupts() -> None:
-    """Make Python exit with code 130 where it would print a `KeyboardInterrupt` and go on, as in a finalizer."""
+    """Make Python exit with code 130 in places where it would print a `KeyboardInterrupt` and go on.
+
+    Python cannot raise an exception out of a finalizer or the callback of a weak reference. Both may run at any line.
+    """
     previous = sys.unraisablehook
 
     def hook(lost: "sys.UnraisableHookArgs", /) -> None:

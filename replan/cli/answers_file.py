@@ -80,7 +80,10 @@ def _read_answers(name: str) -> tuple[ParsedFile, AnswersFile]:
 
 
 def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
-    """Yield the path in the file, the id and the answer (None declines) for each question to answer."""
+    """Yield the path in the file, the id and the answer for each question to answer.
+
+    The answer None declines the question.
+    """
     for number, entry in enumerate(file.answers):
         if entry.decline or entry.answer is not None:
             for place, question in enumerate(entry.questions):
@@ -88,7 +91,10 @@ def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
 
 
 async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
-    """Check the answers of a file, and return them by question. Raises `UsageProblem` with file, line and key."""
+    """Check the answers of a file, and return them by question. Nothing is posted.
+
+    Raises `UsageProblem` with file, line and key for the first answer that cannot be given.
+    """
     document, file = _read_answers(name)
     checked: dict[str, CheckedAnswer] = {}
     for path, written, text in _wanted(file):

@@ -66,7 +66,10 @@ COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for nam
 
 
 def rows_below(noun: str = "") -> dict[str, CommandRow]:
-    """Return the rows of a group's commands by their last word; without a noun, the commands without a group."""
+    """Return the rows of a group's commands by their last word.
+
+    Without a noun, return the commands without a group.
+    """
     return {name.rpartition(" ")[2]: row for name, row in COMMANDS.items() if name.rpartition(" ")[0] == noun}
 
 

@@ -1,4 +1,7 @@
-"""The argument that names a run, and completions for the shell. Completions only read the home."""
+"""The argument that names a run, and completions for the shell: runs, questions, workflows, searches and policies.
+
+Completions only read the home.
+"""
 
 import contextlib
 import os
@@ -104,7 +107,10 @@ def _first_questions() -> Iterator[tuple[str, str]]:
 
 
 def _rows(statement: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and the help of at most `RUNS_MAX` rows of an SQL statement. A completion reports no errors."""
+    """Yield the name and the help of at most `RUNS_MAX` rows that an SQL statement selects.
+
+    A completion reports no errors, because nobody would read them.
+    """
     import apsw
 
     from replan.setup.home_folder import locate_home

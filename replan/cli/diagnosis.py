@@ -82,7 +82,10 @@ def _describe_key(environment: Mapping[str, str], model: str | None) -> str:
 
 
 def _describe_server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
-    """Return the address of the model's server; with `online`, also its answer. Raises `UsageProblem` and `OSError`."""
+    """Return the address of the model's server; with `online`, also the server's answer.
+
+    Raises `UsageProblem` for a wrong address, and `OSError` for the reasons of `_probe`.
+    """
     chosen = _needed_model(environment, model)
     provider = PROVIDERS[chosen.provider]
     configured = environment.get(provider.address)
@@ -111,7 +114,10 @@ def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
 
 
 def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
-    """Ask the server for its models. Raises `OSError` if it cannot be reached, refuses the key, or lacks the model."""
+    """Ask the server for its list of models, which costs nothing. Return what the list says about the chosen model.
+
+    Raises `OSError` if the server cannot be reached, refuses the key, or has a list without the model.
+    """
     import httpx2
 
     from runtime.models.completion import read_model_list

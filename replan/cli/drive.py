@@ -42,7 +42,10 @@ class Signals:
     """Whether the run only waits for the user. Then no reply is open."""
 
     async def watch(self, note: Callable[[str], None], driven_elsewhere: Callable[[], bool]) -> None:
-        """Park at the first signal, unless another process drives the run. At the second, wait for nothing more."""
+        """Park at the first signal, and wait for nothing more at the second.
+
+        `driven_elsewhere` tells whether another process drives the run. Then there is nothing to park.
+        """
         count = 0
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
             async for number in received:
@@ -102,7 +105,10 @@ async def _converse(
 
 
 async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: Progress) -> bool:
-    """Post an answer, or print that another one counts. Return False if the question is to be asked again."""
+    """Post an answer, or print that another one counts.
+
+    Return False if the question is still open, to be asked again.
+    """
     full = str(question["id"])
     run, _, name = full.rpartition("/")
     common = await engine.common_with_inbox(run)
@@ -177,7 +183,11 @@ async def drive_to_rest(
     admit: Admit | None = None,
     compare: bool = False,
 ) -> tuple[RunResult, Signals]:
-    """Drive a run until it ends, asks or is stopped. Return its result and signals. `new` is the input of a new run."""
+    """Drive a run until it ends, asks or is stopped. Return its result, and the signals received meanwhile.
+
+    `new` is the input of a new run; None for a run that has begun. `admit` and `compare` are the same as for
+    `RunSession.begin` and `RunSession.drive`.
+    """
     signals = Signals(Stop(grace=invocation.grace))
     # With -v the log has a line for each record, so progress would only repeat it.
     silent = invocation.json or invocation.quiet or invocation.verbose > 0 or invocation.log_json
@@ -218,7 +228,10 @@ async def show_result(
 async def drive_further(
     engine: Engine, run: str, invocation: Invocation, *, kind: AnyKind, title: str, compare: bool = True
 ) -> int:
-    """Drive a run that has begun, print its result, and return the exit code. With `compare`, report changed files."""
+    """Drive a run that has begun, print its result, and return the exit code.
+
+    With `compare`, a notice says if the files that the run was started with have changed since.
+    """
     result, signals = await drive_to_rest(engine, run, invocation, kind=kind, title=title, compare=compare)
     return await show_result(engine, kind, result, signals, invocation)
 

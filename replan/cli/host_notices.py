@@ -43,7 +43,11 @@ TEXT_MAX = 300
 
 
 def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
-    """Return a function that prints notices on a stream (None: stdout). It never waits, and tells what it left out."""
+    """Return a function that prints a notice on a stream; None means stdout.
+
+    It never waits for the stream's reader, because that would stop the whole process. While a pipe is full, notices are
+    left out. A line before the next printed notice says how many were left out.
+    """
     stdout, redactor = stream or cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
     left_out = 0
 

@@ -56,7 +56,11 @@ def read_stdin(limit: int, smaller: str = "leave out logs and listings") -> str:
 
 
 def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) -> str:
-    """Return the text of a file of at most `limit` bytes. Raises `UsageProblem` at `place`."""
+    """Return the text of a file of at most `limit` bytes. Errors name it by `place`.
+
+    Raises:
+        UsageProblem: it cannot be read, with `hint`; it is larger, with `smaller` as the hint; or it is not a text.
+    """
     try:
         with path.open("rb") as file:
             return as_text(_read_capped(file, limit, place, smaller), place)

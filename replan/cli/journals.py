@@ -78,7 +78,11 @@ def _finding(finding: JournalFinding) -> Line:
 
 
 def copy_between(source: str, target: str, choice: RunChoice, *, delete: bool, as_json: bool) -> int:
-    """Copy the chosen runs (empty: all) between journals. Return the exit code. Raises the errors of `open_raw`."""
+    """Copy the chosen runs from the journal with the URL `source` to that of `target`. Return the exit code.
+
+    An empty choice means all runs. With `delete`, which needs a choice, the copied runs are deleted from the source.
+    Raises `RunNotFound`, `UsageProblem`, and the errors of `open_raw`.
+    """
     here, place, kinds = shown_url(source), shown_url(target), Kinds()
     if place == here:
         raise UsageProblem("the source and the target are the same journal", place=place)

@@ -30,7 +30,11 @@ from runtime.core.pydantic_messages import describe
 
 
 def kind_command(interface: KindInterface) -> click.Command:
-    """Return the command `replan KIND`, with an argument or option for each field of an order. A plug-in names it."""
+    """Return the command `replan KIND`. An entry point of the group `replan.commands` names it.
+
+    A required field of the order becomes an argument, and any other field an option. The option for a mapping accepts
+    `NAME=VALUE` and may be repeated. The command also has the options for the model, the limits and driving a run.
+    """
 
     def call(invocation: Invocation, /, *, model: str | None, detach: bool, **values: Any) -> int:
         import trio

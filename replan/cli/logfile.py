@@ -43,7 +43,10 @@ class _Printer(logging.Handler):
         self._redactor, self._printed = redactor, set[str]()
 
     def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 -- the signature of logging
-        """Print the traceback, without secrets, unless it was printed before."""
+        """Print the traceback, without secrets.
+
+        A traceback that was already printed, such as before a restart, is left out.
+        """
         error = sys.exc_info()[1]
         if error is None:
             return

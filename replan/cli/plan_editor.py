@@ -31,7 +31,10 @@ class Edit(NamedTuple):
 
 
 async def edit_and_approve(engine: Engine, invocation: Invocation, run: str, step: str) -> bool:
-    """Open the plan of a run in an editor, and post the edit. Return False if unchanged. Raises `UsageProblem`."""
+    """Open the plan of a run in an editor. Give the run the edited plan, with the approval that it asks for.
+
+    `step` is the step of the question. Return False if the person leaves the plan unchanged. Raises `UsageProblem`.
+    """
     import trio
 
     from replan.runs.editing import open_plan
@@ -44,7 +47,10 @@ async def edit_and_approve(engine: Engine, invocation: Invocation, run: str, ste
 
 
 async def give(engine: Engine, opened: OpenPlan, made: Edit, *, approves: Collection[str]) -> None:
-    """Give a run an edited plan, and approve steps in the same act. A refused text is kept. Raises `UsageProblem`."""
+    """Give a run an edited plan, and approve steps in the same act. Raises `UsageProblem`.
+
+    If the edit is refused, the text is kept in a file.
+    """
     from actors.values.lines import verbatim
     from replan.cli.terminal.console import show_aside
     from replan.runs.editing import EditedMeanwhile, post_edit
@@ -60,7 +66,10 @@ async def give(engine: Engine, opened: OpenPlan, made: Edit, *, approves: Collec
 
 
 def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drops: bool) -> Edit | None:
-    """Return the plan edited in a file or an editor; None if it is unchanged. Raises `UsageProblem`."""
+    """Return the plan that a person has edited in a file or an editor; None if the person leaves it unchanged.
+
+    The journal is not open meanwhile. Raises `UsageProblem` for a file that is rejected, and for an editor that fails.
+    """
     from actors.plans.plan_text import read_plan_yaml
     from replan.runs.editing import EditRejected
 
@@ -88,7 +97,10 @@ def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drop
 
 
 def _judge(opened: OpenPlan, value: dict[str, Any], agrees: Callable[[EditRejected], bool]) -> tuple[str, ...]:
-    """Judge an edited plan, and return the demands that the person agrees to drop. Raises `EditRejected`."""
+    """Judge an edited plan, and return the ids of the demands that the person agrees to drop.
+
+    `agrees` is called if nothing else is wrong with it. Raises `EditRejected`.
+    """
     from replan.runs.editing import EditRejected
 
     try:

@@ -1,4 +1,7 @@
-"""Reads the options of the commands that make a plan: its goal, its workflow, its tools and its model."""
+"""Reads the options of the commands that make a plan: its goal, its workflow, its tools and its model.
+
+If no model is named, the person is asked, or notices show commands that name one.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,11 @@ if TYPE_CHECKING:
 
 
 def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = "") -> TokenGoal | None:
-    """Return the goal of `--goal`; None without the option. Raises `UsageProblem` without a goal or a problem."""
+    """Return the goal of `--goal`, or None without the option. `or_else` is an option that replaces the problem.
+
+    Raises `UsageProblem` if both a problem and a goal are given, or neither. Also raises it for `--holds` without a
+    goal, and for files that a search for a plan does not read.
+    """
     if not values["goal"]:
         if values["holds"]:
             raise UsageProblem("there is no --goal", place="--holds", hint="name a goal, or leave --holds out")

@@ -32,7 +32,10 @@ Work = Callable[["RunReader"], Coroutine[Any, Any, T]]
 
 
 def read_home(invocation: Invocation, work: Work[T]) -> T:
-    """Do work that only reads the home. Wrong settings are only a warning. Raises the errors of `open_home`."""
+    """Do work that only reads the home, and return its result. Wrong settings are only a warning.
+
+    Raises the errors of `open_home`.
+    """
     home = locate_home()
     at_once = not (invocation.verbose or invocation.log_json) and database_url() is None
     if at_once and home.journal.exists() and os.access(home.folder, os.W_OK):
@@ -46,7 +49,10 @@ def read_home(invocation: Invocation, work: Work[T]) -> T:
 
 
 def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:
-    """Do the work on the journal's file, and return its result in a tuple; None if the home must be opened."""
+    """Do the work on the journal's file, and return its result in a tuple; None if the home must be opened as a whole.
+
+    With `warn`, wrong settings are reported on stderr.
+    """
     from replan.runs.reader import LightRunReader
     from replan.setup.kinds import Kinds
     from runtime.journal.folder import prepare_file
@@ -133,7 +139,11 @@ async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
 
 
 async def _newest(reader: "RunReader", matches: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
-    """Return the newest run that `matches`, has a record and is no step; None without one. It reads few rows first."""
+    """Return the newest run that `matches`, has a record and is not a step of another run; None if there is none.
+
+    The newest rows are read first, and more rows only if none of them matches: reading all rows of a large journal
+    takes seconds.
+    """
     seen, limit = 0, FIRST_ROWS
     while True:
         rows = await reader.journal.runs(RunFilter(limit=limit))

@@ -1,4 +1,8 @@
-"""Reads the files that a user attaches, and files of a repository: size-limited, without secrets, executing nothing."""
+"""Reads the files that a user attaches, and the list and named files of a repository: size-limited, without secrets.
+
+Nothing in a repository is executed. git lists the files with its own data folder, so neither hooks nor settings of the
+repository take effect.
+"""
 
 import os
 import re
@@ -40,7 +44,11 @@ class Attached:
 
 
 def attach(files: Sequence[str], repository: str | None, problem: str) -> Attached:
-    """Read the named files, and a repository's list and named files. Raises `UsageProblem` for what it refuses."""
+    """Read the named files. Of a repository, read the list of its files, and the files that the problem names.
+
+    Raises `UsageProblem` for a file that is missing, no text, or private by its name, and for a path that is not a
+    folder. It is also raised for more than `ATTACHMENTS_BYTES_MAX` in total.
+    """
     redactor = Redactor(secrets_in(os.environ))
     attachments = [_file(Path(name), name, redactor) for name in dict.fromkeys(files)]
     notices: list[str] = []

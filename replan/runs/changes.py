@@ -47,7 +47,10 @@ class Changes:
 async def post_changes(
     engine: Engine, run: str, changes: Changes, environment: Mapping[str, str] = os.environ, *, key: str = ""
 ) -> Posted:
-    """Post changes to a run. Raises `UsageProblem` at the name of a limit. `key` is the same as for `Engine.tell`."""
+    """Post changes to a run. Raises `UsageProblem`, whose place is the name of a limit, for values that are not valid.
+
+    `key` is the same as for `Engine.tell`. A repetition is a duplicate, although its deadline counts from a later time.
+    """
     with name_limits():
         body = message_of(changes, await engine.result(run), engine.journal.now(), environment)
         posted = await engine.change(run, body, key=key)
@@ -67,7 +70,10 @@ def name_limits() -> Iterator[None]:
 
 
 def message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return the inbox message for changes to a run with this result. Raises `UsageProblem` at the name of a limit."""
+    """Return the inbox message for changes. Raises `UsageProblem` with the name of a limit as its place.
+
+    `result` is the result of the run so far. `now` is in UTC seconds since 1970.
+    """
     body = stored_limits(changes.limits, now)
     if changes.strict:
         body["strict"] = True

@@ -114,7 +114,11 @@ class Opener(RunPoster):
         snapshot: Snapshot[Any] | None = None,
         admission: Admission | None = None,
     ) -> AsyncIterator[Supervisor[Any, Any, Any]]:
-        """Open the models and actors of a begun run, and yield its supervisor. `used` counts replies by purpose."""
+        """Open the models and the actors of a begun run, and yield its supervisor, for the length of a block.
+
+        `used` counts the replies that the run has had, by purpose. The other arguments are the same as for
+        `supervisor`.
+        """
         async with (
             self.models_of(kind, state, used) as model,
             self.actors(kind, state, self.watch_model(model), options) as actors,
@@ -123,7 +127,10 @@ class Opener(RunPoster):
 
     @asynccontextmanager
     async def models_of(self, kind: AnyKind, state: Any, used: Mapping[str, int]) -> AsyncIterator[Any]:
-        """Open the models of a begun run, and yield them as one; None for none. Raises `UsageProblem`."""
+        """Open the model of a begun run and those that its steps name, and yield them as one model; None for none.
+
+        Raises `UsageProblem` if a model cannot be opened, or would be asked at another server than before.
+        """
         async with AsyncExitStack() as stack:
             names, common = dict.fromkeys(kind.step_models(state).values()), kind.run_state(state)
             if common is not None:
@@ -186,7 +193,10 @@ class Opener(RunPoster):
         snapshot: Snapshot[Any] | None = None,
         admission: Admission | None = None,
     ) -> Supervisor[Any, Any, Any]:
-        """Return a supervisor of a run. With a snapshot, it reads only later records; an admission admits the run."""
+        """Return a supervisor of a run, ready to drive it.
+
+        With a snapshot, it reads only the records after the snapshot. With an admission, it admits the run.
+        """
         return Supervisor(
             run,
             machine=kind.machine,
@@ -208,7 +218,10 @@ class Opener(RunPoster):
     def resources(
         self, model_name: str | None, model: Any, options: DriveOptions, *, others: Sequence[str] = ()
     ) -> Resources:
-        """Return the resources of a run. `model` is open and `model_name` names it; both are None without a model."""
+        """Return the resources of a run. `model` is open. `model_name` names it in the form of `--model`.
+
+        Both are None for a run without a model. `others` are the open models that the run's steps name.
+        """
         plain_model: Any = model.model if isinstance(model, WatchedModel) else model
         plain_model = plain_model.probed_model if isinstance(plain_model, RoutedModel) else plain_model
         names = () if model_name is None else (model_name, *others)
@@ -248,7 +261,11 @@ class Opener(RunPoster):
     async def drive_child(
         self, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
     ) -> Any | None:
-        """Drive a child run of a run that is opened here; see `actors.run.kind.DriveChild`."""
+        """Drive a child run of a run that is opened here; see `actors.run.kind.DriveChild`.
+
+        `parent_model` has the names of the parent's models, and the open model. A child run with the same model uses
+        it.
+        """
 
 
 def _models(kind: AnyKind, state: Any) -> list[str]:
@@ -267,7 +284,10 @@ class Driver(Opener):
     async def conclude(
         self, run: str, kind: AnyKind, state: Any, ending: Ending, options: DriveOptions
     ) -> RunResult | None:
-        """Return the result of a run that was driven to this state; None if it is to be opened again after a change."""
+        """Return the result of a run that was driven to this state. If its end is final, its child runs are ended too.
+
+        Return None if the run was parked to open its model or a guard again after a change.
+        """
         run_state = kind.run_state(state)
         stopped = options.stop is not None and options.stop.requested.is_set()
         must_reopen = run_state is not None and run_state.renewing
@@ -368,7 +388,10 @@ class Driver(Opener):
         return supervisor.state if ending is Ending.FINISHED or waits else None
 
     async def cancel_children(self, kind: AnyKind, run: str, state: Any) -> None:
-        """End the withdrawn child runs of a run whose end is final. A failing journal is left to its next `resume`."""
+        """End the withdrawn child runs of a run whose end is final.
+
+        If the journal fails for a while, the run still counts as ended. Its next `resume` ends the other child runs.
+        """
         common = kind.run_state(state)
         if common is None or common.finished is None or not (common.over and common.finished.final):
             return
@@ -399,7 +422,10 @@ async def _telling(child: ChildRun) -> AsyncIterator[Callable[[Record[Any], Any]
 
 
 def _is_driven_again(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
-    """Return whether a finished child run is driven again, because it has failed or has a new deadline."""
+    """Return whether a finished child run is driven again, because it has failed or has a new deadline.
+
+    Child and parent end by the same deadline, in either order.
+    """
     end, ends_at = common.finished, common.ledger.ends_at
     if end is None or end.reopened_by == "resume":
         return at_once and end is not None and end.cause != "home_budget"

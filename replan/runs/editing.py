@@ -101,7 +101,10 @@ class OpenPlan(ABC):
 
     @abstractmethod
     def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> Mapping[str, Any]:
-        """Judge an edited plan (JSON) that may drop demands. Return its statement. Raises `EditRejected`."""
+        """Judge an edited plan, given as JSON. `dropped` are the ids of demands that the person agrees to drop.
+
+        Return the statement about the edit for the message. Raises `EditRejected`.
+        """
 
     def check_revision(self, revision: int | None) -> None:
         """Check that a person has opened the plan in this revision. Raises `EditedMeanwhile`."""
@@ -240,7 +243,11 @@ def approves_plan(state: object, name: str) -> bool:
 
 
 async def open_plan(poster: "Opener", run: str) -> OpenPlan:
-    """Return the editable plan of a run, by its full id. Raises `UsageProblem`, and the errors of `RunReader.read`."""
+    """Return the plan of a planning run, or the remaining plan of an execution. `run` is its full id.
+
+    Raises `UsageProblem` for a run of another kind, or if its plan cannot be edited now; also the errors of
+    `RunReader.read`.
+    """
     await check_own(poster, run, "edit RUN")
     loaded = await poster.read(run)
     state = await poster.with_inbox(run, loaded)

@@ -29,7 +29,10 @@ class Engine(Driver):
     """Whether a new run begins with what earlier runs of the journal say about its model; False for experiments."""
 
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
-        """Record the start of a new run, for a host to drive, and return its id. Raises `RunExists`."""
+        """Record the start of a new run, for a host to drive, and wake the hosts. Return the run's id.
+
+        The run is durable when this returns. Raises `RunExists`.
+        """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = await self._first(prepared, name)
         admission = Admission(prepared.title, kind.name, kind.format, self.placement)
@@ -40,7 +43,10 @@ class Engine(Driver):
     async def begin(
         self, prepared: PreparedRun, options: DriveOptions = DETACHED, *, run: str | None = None
     ) -> RunResult:
-        """Start a new run and drive it until it ends, asks or is stopped. Raises the errors of `admit`."""
+        """Start a new run and drive it until it ends, asks or is stopped.
+
+        The run is admitted in the transaction of its first records. Raises the errors of `admit`.
+        """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = await self._first(prepared, name)
         state = start_state(kind, first)
@@ -100,7 +106,10 @@ class Engine(Driver):
         return first.model_copy(update={"by": self.by}) if self.by else first
 
     async def _newest_ends(self, kind: str) -> list[Any]:
-        """Return the last events of the newest finished runs of a kind that used tokens, at most `NEWEST`."""
+        """Return the last events of the newest finished runs of a kind. A run that cannot be read is left out.
+
+        It reads `LISTED` status rows, and one record of each of at most `NEWEST` runs that have used tokens.
+        """
         ends = list[Any]()
         try:
             rows = await self.journal.runs(RunFilter(status="finished", tops=True, limit=LISTED))

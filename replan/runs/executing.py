@@ -62,7 +62,10 @@ def is_file(name: str) -> bool:
 
 
 def plan_in_file(name: str, text: str) -> PlanToExecute:
-    """Return the plan in the text of a file, or under `plan` in it. Raises `UsageProblem` for anything else."""
+    """Return the plan in the text of a file: a plan, or an object with a plan under `plan`, as `run --json` prints it.
+
+    Raises `UsageProblem` for anything else. Whether the plan is valid is checked when it is proved.
+    """
     reply = read_reply(text)
     value = reply.value if isinstance(reply, Parsed) else None
     if isinstance(value, Mapping) and "steps" not in value and isinstance(value.get("plan"), Mapping):
@@ -90,7 +93,10 @@ def read_plan_file(name: str) -> PlanToExecute:
 
 
 async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
-    """Return the proved plan of a planning run, by its full id. Raises `UsageProblem`, and the errors of `read`."""
+    """Return the proved plan of a planning run. `run` is its full id.
+
+    Raises `UsageProblem` for a run without a proved plan; also the errors of `RunReader.read`.
+    """
     from actors.planning.result import Result  # noqa: PLC0415 -- a plan of a file needs no run
 
     loaded, result = await reader.read(run), await reader.result(run)
@@ -201,7 +207,10 @@ def prepare_to_execute(
 def tools_of(
     name: str | None, home: Home, workspace: Path, environment: Mapping[str, str]
 ) -> tuple[ToolSet, tuple[str, ...]]:
-    """Return the tools of a file (None: of the home's file), with remarks about the file. Raises `UsageProblem`."""
+    """Return the tools of a file (None: of the home's file), with remarks about the file; no tools without a file.
+
+    Raises `UsageProblem` for an invalid file, or for a file in the workspace.
+    """
     own = home.folder / TOOLS_FILE
     if name is None and not own.exists():
         return NO_TOOLS, ()
@@ -212,7 +221,11 @@ def tools_of(
 def _planning_for(
     source: PlanToExecute, workflow: str | None, limits: RunLimits, setup: Setup, tools: ToolSet
 ) -> RunConfig:
-    """Return the configuration of the planning runs that make new plans. Raises `UsageProblem`."""
+    """Return the configuration of the planning runs that make new plans, with the execution's model.
+
+    If no workflow is named, the workflow of the plan's own run is used. New plans may name the guards that the tools
+    implement. Raises `UsageProblem` for an invalid workflow, and for `stop_below` with a policy without a belief.
+    """
     if source.planning is not None and workflow is None:
         seconds = limits.get("timeout")
         change = SettingsChanged(
@@ -256,7 +269,11 @@ ToolLoader = Callable[[], tuple[ToolSet, tuple[str, ...]]]
 
 
 def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunRequest) -> RunRequest:
-    """Return a planning run for the steps or names of tools, with remarks about their file. Raises `UsageProblem`."""
+    """Return a planning run, changed for tools. Its notices include the remarks about their file.
+
+    With a goal, it plans from the steps that the tools declare. Without a goal, its plan may name only what the tools
+    implement. Raises `UsageProblem`.
+    """
     tools, remarks = load()
     request = _planning_for_tools(request, tools) if goal is None else planning_for_goal(request, tools, goal)
     pinned = _with_guards(request.pinned, tools)
@@ -264,7 +281,10 @@ def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunReques
 
 
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str) -> str:
-    """Return why an execution can make no new plan, or an empty text. `unnamed` is the reason without a model."""
+    """Return why an execution can make no new plan; empty if no reason is known before any call.
+
+    `unnamed` is the reason if nobody has named a model; empty if a model is named.
+    """
     if source.planning is not None and source.planning.workflow.plans_from_tools:
         return ""  # No model is asked.
     draft, _ = read_draft(dict(source.plan))
@@ -292,7 +312,10 @@ def _template(model: str) -> PlanTemplate | None:
 
 
 def _missing_names_text(model: str, facts: Given) -> str:
-    """Return a text about the names in a template's plans that no tool implements; empty if there are none."""
+    """Return a text about the names in a template's plans that no tool implements; empty if there are none.
+
+    A language model gets the names of the tools, so its plans are not checked before a call.
+    """
     template = _template(model) if facts.generators or facts.step_generators else None
     missing = () if template is None else lacking_names(template, facts.model_dump())
     return f"your tools file lacks: {', '.join(missing)}" if missing else ""
@@ -332,7 +355,10 @@ EXECUTION = "execution"
 
 
 async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:
-    """Raise `UsageProblem` if another unfinished execution of the home works in a folder."""
+    """Raise `UsageProblem` if another unfinished execution of the home works in a folder.
+
+    The other execution may be driven, wait for a person, or be parked. When it goes on, it needs its files unchanged.
+    """
     ensure_free(folder, home)
     async for run, used in unfinished_executions(reader):
         if used == folder and run != besides:
@@ -355,7 +381,11 @@ async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str,
 
 
 async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:
-    """Record the start of an execution for a host. Raises `UsageProblem` if another one works in its workspace."""
+    """Record the start of an execution for a host, unless another execution works in its workspace.
+
+    If two are admitted at once, each finds the other. Then both are cancelled before they have done anything. Raises
+    `UsageProblem` then, and the errors of `ensure_unused`.
+    """
     folder = Path(request.config.workspace)
     await ensure_unused(engine, folder, home)
     await engine.admit(request, run=run)

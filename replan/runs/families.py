@@ -1,4 +1,7 @@
-"""Runs that belong together: a run, its steps, and the runs made from its result, with all that is shown of a run."""
+"""Runs that belong together: a run, its steps, and the runs made from its result.
+
+Also a run with everything that is shown.
+"""
 
 from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
@@ -21,7 +24,11 @@ if TYPE_CHECKING:
 
 
 async def family_of(reader: "RunReader", run: str, ids: Container[str], above: Container[str]) -> dict[str, str | None]:
-    """Return a run and its steps at any depth (of all `ids`), each with its parent. Only runs in `above` are read."""
+    """Return a run and the runs of its steps at any depth, each with its parent run; None for the run itself.
+
+    `ids` are the ids of all runs. `above` are the ids of runs that may have child runs. Only these runs are read. Steps
+    of a run that cannot be read are not found.
+    """
     family, waiting = dict[str, str | None]({run: None}), [run]
     while waiting:
         parent = waiting.pop()
@@ -46,7 +53,11 @@ async def _children(reader: "RunReader", run: str) -> Sequence[str]:
 
 
 async def _top_of(engine: "RunReader", run: str) -> str:
-    """Return the top run that a run is a step of, by the records of its parents. Raises `JournalDamaged`."""
+    """Return the top run. The given run is a step of it at any depth. It is the run itself if a person has started it.
+
+    The records of the parent runs decide, not the id, since a program may choose any id. Raises `JournalDamaged` if the
+    records of a parent are damaged.
+    """
     top = run
     while is_child(top):
         above = top.rpartition(".")[0]
@@ -60,7 +71,11 @@ async def _top_of(engine: "RunReader", run: str) -> str:
 
 
 async def check_own(engine: "RunReader", run: str, way: str) -> None:
-    """Raise `UsageProblem` if a run is a step. `way` is the command to use, with `RUN` for the top run's id."""
+    """Check that a run is not a step of another run, because only the other run can continue its step.
+
+    `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and the
+    errors of `_top_of`.
+    """
     top = await _top_of(engine, run)
     if top != run:
         hint = f"`{program()} {way.replace('RUN', top)}`"
@@ -81,7 +96,10 @@ class LinkedRun(NamedTuple):
 
 
 async def runs_made_from(reader: "RunReader", run: str) -> list[LinkedRun]:
-    """Return the readable runs that were made from a run, the newest first, `LINKED_MAX` at most."""
+    """Return the runs that were made from a run, the newest first, `LINKED_MAX` at most.
+
+    Only runs whose title names the run are read. A run that cannot be read is left out.
+    """
     linked: list[LinkedRun] = []
     for row in await reader.journal.runs(RunFilter(title_start=f"plan {run}: ", limit=ALL.limit)):
         if len(linked) >= LINKED_MAX:

@@ -1,4 +1,8 @@
-"""Forks a run: a new run begins with copies of its first records, and continues independently."""
+"""Forks a run: a new run begins with copies of its first records, and continues independently.
+
+The other run is only read. It may be driven, wait, be parked or have ended. `actors.run.fork_rules` decides which part
+of the state a fork keeps, and which part begins again.
+"""
 
 import json
 import os
@@ -188,7 +192,10 @@ def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: 
 
 
 def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
-    """Return the number of the last shared record for an attempt; with `BEFORE`, of the record before the attempt."""
+    """Return the number of the last shared record for an attempt: its last reply, verdict or output.
+
+    With the prefix `BEFORE`, it is the record before the attempt's first record.
+    """
     node = at.removeprefix(BEFORE)
     # An execution's records are about the phases of an attempt.
     node_pattern = re.compile(rf"{re.escape(node)}(\.[a-z_]+)?")
@@ -216,7 +223,10 @@ def _common(loaded: Loaded) -> RunState[Any]:
 
 
 def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, before: Limits) -> Forked:
-    """Return the event after the shared records. Its deadline is as far away as the run's was at its start."""
+    """Return the event after the shared records.
+
+    Its deadline is as far away as the run's deadline was at the run's start.
+    """
     events = [record.event for record in loaded.records]
     first: Started = events[0]
     limits: dict[str, Any] = dict(before)
@@ -284,7 +294,10 @@ class MadeFolder:
 
 
 async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[MadeFolder]:
-    """Return the folders made for the forks among some runs, without those of unreadable or moved runs."""
+    """Return the folders that were made for the forks among some runs.
+
+    The folder of a run that cannot be read, or that was moved to another journal, is left out.
+    """
     found = []
     for row in rows:
         if row.kind != EXECUTION or place_moved_to(row.owner) is not None:
@@ -306,7 +319,10 @@ async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[
 
 
 async def clear_folders(reader: "RunReader", folders: Sequence[MadeFolder], home: Path) -> tuple[LeftFolder, ...]:
-    """Remove the folders of deleted forks. Return for each whether it was removed, or why it is kept."""
+    """Remove the folders of deleted forks. Return for each folder whether it was removed, or why it is kept.
+
+    A folder is kept if it has changed since the fork's last snapshot, or if an unfinished run works in it.
+    """
     busy = {used: run async for run, used in unfinished_executions(reader)} if folders else {}
     results = []
     for folder in folders:

@@ -74,7 +74,10 @@ async def host(
 
 
 def let_take_turns(engine: Engine) -> Engine:
-    """Return the engine whose hosted runs take turns with their calls. Raises `UsageProblem` without a budget."""
+    """Return the engine whose hosted runs take turns: the run with the fewest calls makes the next model call.
+
+    Raises `UsageProblem` if no runs of the home share a budget.
+    """
     budget = engine.config.budget
     if not any(shared.limited for shared in (budget, *budget.tenants.values())):
         hint = "set home_budget in config.yaml, or drop the option"
@@ -83,7 +86,10 @@ def let_take_turns(engine: Engine) -> Engine:
 
 
 class _Drive:
-    """Drives one run. Changed files of a run are reported once, not each time the run is driven."""
+    """Drives one run.
+
+    If the files of a run have changed since it began, this is reported once, not each time the run is driven.
+    """
 
     def __init__(self, engine: Engine, report: Report) -> None:
         self._engine, self._report = engine, report

@@ -1,4 +1,8 @@
-"""Messages from people to a run, and the open questions. The driver checks each message again."""
+"""Messages from people to a run, and the open questions of one run or of all runs.
+
+A message is checked against the run's state, then posted. The driver checks it again. No process needs to drive the
+run: the inbox is in the journal, and a posted message is durable.
+"""
 
 import json
 import secrets
@@ -85,7 +89,11 @@ def check_answer(
     person: str = "",
     change_of: ChangeOf = lambda *_: {},
 ) -> CheckedAnswer:
-    """Check an answer (None declines) that came by `via`. Raises `UsageProblem`, or `ForPeopleOnly` to a program."""
+    """Check an answer to the question `name`. The text None declines it. It came by the way `via`.
+
+    `person` is the name of the person who used a link or an account, else empty. Raises `UsageProblem` for an answer
+    that cannot be accepted, and `ForPeopleOnly` if a program answers a question that only a person may answer.
+    """
     change: Mapping[str, Any] = {}
     place = f"{run}/{name}"
     question = None if common is None else common.questions.get(name)
@@ -114,7 +122,10 @@ def check_answer(
 async def _post_message(
     journal: Journal[Any], common: Common, run: str, text: str, kind: str, *, key: str = ""
 ) -> Posted:
-    """Post a note or a requirement; with a `key`, only once. Raises `UsageProblem` if it cannot be accepted."""
+    """Post a note or a requirement. Raises `UsageProblem` if it cannot be accepted.
+
+    With a `key`, the same message is posted once, however often this is called, also after the run's end.
+    """
     inbox_key = f"tell:{key or secrets.token_hex(8)}"
     if key and await _was_posted(journal, run, inbox_key):
         return await _post(journal, run, inbox_key, {"kind": kind, "text": make_storable(text).strip()})
@@ -211,14 +222,21 @@ class QuestionPage:
 
 
 async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:
-    """Return a run's open questions as plain data, in order. Raises the errors of `RunReader.read`, and `RunMoved`."""
+    """Return the open questions of a run as plain data, in the order of `in_order`.
+
+    Raises the errors of `RunReader.read`, and `RunMoved`.
+    """
     row = await reader.journal.row(run)
     check_here(run, row.owner)
     return await _questions_at(reader, row)
 
 
 async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | None = None) -> QuestionPage:
-    """Return the open questions of all readable unfinished runs in order: at most `limit`, after the first `begin`."""
+    """Return the open questions of all unfinished runs, at most `limit`, without the first `begin`.
+
+    They are in the order of `in_order`. If the questions of a run cannot be read, the questions of other runs are still
+    returned.
+    """
     questions: list[dict[str, Any]] = []
     problems: list[tuple[str, ReplanError]] = []
     rows = await reader.journal.runs(replace(ALL, asks=True))
@@ -290,7 +308,10 @@ class RunPoster(RunReader):
         return await self.post_answer(await self.check_answer(question, None, via=via, person=person))
 
     async def check_answer(self, question: str, text: str | None, *, via: Via = "", person: str = "") -> CheckedAnswer:
-        """Check an answer to the question `RUN/ID`; None declines it. Posts nothing. Raises the errors of `answer`."""
+        """Check an answer to the question `RUN/ID`. The text None declines it. Nothing is posted.
+
+        So several answers can be checked before the first is posted. Raises the errors of `answer`.
+        """
         from replan.runs.limit_answers import (  # noqa: PLC0415 -- reading questions opens no model
             change_of_answer,
             check_budget_allows,
@@ -351,7 +372,10 @@ class RunPoster(RunReader):
         return await self._and_wake(_post(self.journal, run, key, body))
 
     async def cancel(self, run: str) -> Posted:
-        """Post the message that cancels a run. Raises `RunNotFound`, and `UsageProblem` for a step or an empty run."""
+        """Post the message that cancels a run. If nobody drives the run, it is cancelled when it is driven next.
+
+        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another, or that never began.
+        """
         await check_own(self, run, "cancel RUN")
         if (await self.journal.row(run)).last_seq == 0:
             raise not_started(run)

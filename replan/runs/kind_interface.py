@@ -65,7 +65,10 @@ class Offer:
         return self.config.clients.offered_models
 
     def model_of(self, order: ModelAndLimits, environment: Mapping[str, str]) -> str | None:
-        """Return the model of an order as `--model` names it; None for the home's. Raises `UsageProblem`, `NoModel`."""
+        """Return the model of an order in the form of `--model`; None for the home's own model.
+
+        Raises `UsageProblem`; `NoModel` if the home names no model.
+        """
         self.choice_of(order.model, environment)
         return self.models[order.model]
 
@@ -226,7 +229,10 @@ class KindInterface:
         return f"{self.kind}s"
 
     def prepare(self, order: KindOrder, context: OrderContext) -> PreparedRun:
-        """Return the run that a client has ordered, within its limits. Raises `UsageProblem` at the field."""
+        """Return the run that a client has ordered, within the limits of clients.
+
+        Raises `UsageProblem` with the field as its place.
+        """
         if self.prepare_order is not None:
             return self.prepare_order(order, context)
         offer = context.offer
@@ -250,7 +256,10 @@ class KindInterface:
 
 
 def installed_interfaces() -> Sequence[KindInterface]:
-    """Return the interfaces of the installed kinds that can be loaded, ordered by the names of the kinds."""
+    """Return the interfaces of the installed kinds, ordered by the names of the kinds. Some kinds have no interface.
+
+    An interface that cannot be loaded is left out. `interface_problems` names it.
+    """
     return tuple(found for found in _load_interfaces() if isinstance(found, KindInterface))
 
 

@@ -1,4 +1,7 @@
-"""Checks answers to the question at a limit: clients must stay within the models and ceilings of the settings."""
+"""Checks answers to the question at a limit.
+
+Answers of clients must stay within the models and ceilings of the settings.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -150,7 +150,10 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def server_of(text: str, environment: Mapping[str, str]) -> str:
-    """Return the host and port of a model's server; empty for none. Raises the errors of `check_base_url`."""
+    """Return the host and the port of a model's server; empty for a model in this process, and if none is set.
+
+    Raises the errors of `check_base_url`.
+    """
     spec = parse_model_spec(text)
     if isinstance(spec, RecordingSpec) and spec.missing:
         return server_of(spec.missing, environment)
@@ -167,7 +170,13 @@ def servers_of(models: Iterable[str], environment: Mapping[str, str]) -> dict[st
 
 
 def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """Raise `UsageProblem` if the environment names another server for a model than the run's journal."""
+    """Check that the models of a run are asked at the servers that its journal names.
+
+    Otherwise the prompts of the run, and a key, would be sent to a server that the user may not have meant.
+
+    Raises:
+        UsageProblem: the environment names another server; the hint says how the run goes on.
+    """
     for name in models:
         before, address = recorded.get(name, ""), server_of(name, environment)
         if before and address != before:
@@ -180,7 +189,10 @@ def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], 
 
 
 def rate_limiter_of(text: str, environment: Mapping[str, str], servers: Servers) -> RateLimiter | None:
-    """Return the rate limiter of a model's server; None for a model in this process, and for a recording."""
+    """Return the rate limiter of a model's server.
+
+    None for a model in this process, and for a recording, because the replies in its file must not wait.
+    """
     spec = parse_model_spec(text)
     if not isinstance(spec, Named):
         return None
@@ -209,7 +221,10 @@ class Shared:
 
 
 def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iterable[str] = ()) -> None:
-    """Check the models of a run before anything is written. Raises `UsageProblem` for one that cannot be opened."""
+    """Check the model of a run before anything is written. Raises `UsageProblem` if it cannot be opened.
+
+    `others` are the names of the models that steps of the run name. They are checked too.
+    """
     for name in others:
         other = parse_model_spec(name)
         if isinstance(other, Named) and not PROVIDERS[other.provider].is_configured(environment):
@@ -293,7 +308,11 @@ async def _open_recording(
 
 
 async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
-    """Return the answers of a recorded run's model, in order, with the hashes of the prompts."""
+    """Return the answers of a recorded run's model, in order, with the hashes of the prompts.
+
+    A try without an answer, because its driver was killed, gets the answer of the next try. A replay needs this: it is
+    not interrupted at the same place, so it makes only the first try.
+    """
     from runtime.models.recording import RecordedAnswer  # noqa: PLC0415 -- as above
 
     records, row = await journal.read(run), await journal.row(run)

@@ -135,7 +135,10 @@ def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str,
 
 
 def model_change(model: str | None, environment: Mapping[str, str], config: UserConfig, now: float) -> dict[str, Any]:
-    """Return the part of a change of settings that names a model (None: the home's own). Raises `UsageProblem`."""
+    """Return the part of a change of settings that names another model. Raises `UsageProblem`.
+
+    `model` is in the form of `--model`; None is the home's own model.
+    """
     choice = choose_model(model, environment, config)
     check_model(choice.spec, environment)
     price = price_for(choice, config, environment, now)

@@ -1,4 +1,7 @@
-"""Reads the runs of a journal: their kinds, states, results, rows and status. Modules that fold are imported late."""
+"""Reads the runs of a journal: their kinds, states, results, rows and status. It drives nothing and writes nothing.
+
+A short command reads a row or one run, so the modules that fold runs are imported only when a run is folded.
+"""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -45,7 +48,10 @@ def short_id(run: str) -> str:
 
 
 async def resolve_run(journal: Readable[Any], prefix: str) -> str:
-    """Return the run that an id, or an unambiguous prefix, names. Raises the errors of `find_run`."""
+    """Return the run that an id, or an unambiguous prefix of one, names. Raises the errors of `find_run`.
+
+    For a prefix, the rows of all runs whose ids begin with it are read; otherwise no rows.
+    """
     try:
         return (await journal.row(prefix)).run
     except RunNotFound:
@@ -55,7 +61,10 @@ async def resolve_run(journal: Readable[Any], prefix: str) -> str:
 
 
 def find_run(rows: list[RunRow], prefix: str) -> str:
-    """Return the run with this id or prefix of `PREFIX_MIN` characters. Raises `RunNotFound`, `UsageProblem`."""
+    """Return the run with the id `prefix`, or the only run whose id begins with it.
+
+    A prefix has at least `PREFIX_MIN` characters. Raises `RunNotFound`, and `UsageProblem` if several runs match.
+    """
     if prefix in [row.run for row in rows]:
         return prefix
     names = [row.run for row in rows if is_child(prefix) or not is_child(row.run)]
@@ -142,7 +151,10 @@ class RunReader:
         return Loaded(kind, fold(kind.machine, (record.event for record in records)), records)
 
     async def read_with_row(self, run: str) -> "tuple[Loaded, RunRow]":
-        """Return a run and its row after the same record, in `READ_TRIES` tries. Raises the errors of `read`."""
+        """Return a run and its status row, both after the same record. Raises the errors of `read`.
+
+        If a driver appends a record in between, both are read again, at most `READ_TRIES` times.
+        """
         loaded, row = await self.read(run), await self.journal.row(run)
         for _ in range(READ_TRIES - 1):
             if row.last_seq == loaded.seq:
@@ -176,7 +188,10 @@ class RunReader:
         return any(is_drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
 
     async def with_inbox(self, run: str, loaded: "Loaded") -> Any:
-        """Return a run's state after the unread messages of its inbox are accepted as facts. No decision is made."""
+        """Return a run's state after the unread messages of its inbox are accepted as facts. No decision is made.
+
+        So people see their own messages at once, even if no process drives the run.
+        """
         return loaded.after(await self.journal.inbox(run, loaded.inbox))
 
     async def state_with_inbox(self, run: str) -> Any:
@@ -184,7 +199,10 @@ class RunReader:
         return await self.with_inbox(run, await self.read(run))
 
     async def common_with_inbox(self, run: str) -> "RunState[Any] | None":
-        """Return the common part of the state after the inbox; None for an empty run. Raises the errors of `read`."""
+        """Return the common part of a run's state after the messages in its inbox; None if the run has not begun.
+
+        Raises the errors of `read`.
+        """
         loaded = await self.read(run)
         return loaded.kind.run_state(await self.with_inbox(run, loaded))
 
@@ -212,7 +230,10 @@ class RunReader:
         return rows
 
     async def row_page(self, which: RunFilter, query: "RowQuery") -> tuple[list[tuple[RunRow, str]], int]:
-        """Return the rows of the page that `which` selects, and the number of rows on all pages."""
+        """Return the rows of the page that `which` selects, and the number of rows on all pages.
+
+        If the journal cannot select the rows itself, all rows are loaded and compared with the status and the query.
+        """
         if which.status is None and query == RowQuery():
             return await self.rows(which), (await self.journal.totals(replace(which, tops=True))).runs
         rows = await self.rows(replace(which, begin=0, limit=ALL.limit))

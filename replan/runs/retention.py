@@ -39,7 +39,11 @@ class DeletedRuns:
 
 
 async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_workspace: bool = False) -> DeletedRuns:
-    """Delete an ended run; with `force`, any that nobody drives. Raises `RunNotFound`, `Held`, `UsageProblem`."""
+    """Delete a run that has ended; with `force`, any run that nobody drives.
+
+    The folder made for a fork is removed too, unless it has changed since or `keep_workspace` is set. Raises
+    `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a step of another run.
+    """
     await check_own(engine, run, "delete RUN")
     row = await engine.journal.row(run)
     if row.status != "finished" and not force:
@@ -113,7 +117,11 @@ class Chosen:
 
 
 async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
-    """Choose runs and their steps to copy to a place. Raises `RunNotFound`, and `UsageProblem` for a wrong name."""
+    """Choose runs to copy to a place, with the runs of their steps. Nothing is changed.
+
+    Runs that an earlier copy has marked as moved to this place are chosen too. Raises `RunNotFound`, and `UsageProblem`
+    for a name that several runs have, or a step of another run.
+    """
     rows = {row.run: row for row in reversed(await reader.journal.runs(ALL))}
     above, chosen = runs_above(rows), Chosen()
     if choice.names:

@@ -36,7 +36,11 @@ class Follower:
         self._seq = 0
 
     async def follow(self, *, leave_undrivable: bool = False) -> RunResult | None:
-        """Report records until the run rests, and return the result; None if no process drives it or will."""
+        """Report records until the run has finished, waits for a person or was parked by a person. Return the result.
+
+        Return None if no live process drives the run and there is no host. With `leave_undrivable`, also return None
+        when the run's records say why no host can drive it.
+        """
         journal, changed = self._engine.journal, Polling(self._engine.journal, LOOK_SECONDS)
         while True:
             common = await self._read()
@@ -75,7 +79,11 @@ TAKEN_UP_SECONDS = 5.0
 
 
 class RunSession:
-    """Drives one run here, or follows the host that drives it. Reports its records in order, each once."""
+    """Drives one run here, or follows the host that drives it. Reports its records in order, each once.
+
+    The reports of a new run begin with its first record. The reports of any other run begin with the next record
+    written.
+    """
 
     def __init__(
         self,
@@ -94,7 +102,10 @@ class RunSession:
         """Whether a host drives the run. If so, a stop ends only the following."""
 
     async def begin(self, prepared: PreparedRun, stop: Stop, admit: Admit | None = None) -> RunResult:
-        """Drive a new run here. If there is a host for it, record its start by `admit` and follow the host."""
+        """Drive a new run here. If there is a host for it, record its start by `admit` and follow the host.
+
+        Without `admit`, the run is driven here even if there is a host.
+        """
         kind = self._engine.kinds.named(prepared.kind)
         if admit is not None and await self._engine.has_host(kind.name, kind.format):
             await admit()
@@ -110,7 +121,11 @@ class RunSession:
         return await self.drive(stop) if result is None else result
 
     async def drive(self, stop: Stop, *, compare: bool = False) -> RunResult:
-        """Drive the run here, or follow its host. With `compare`, report changed files. Raises `Held`."""
+        """Drive the run here. If a host drives it, follow that host for as long as it can drive the run.
+
+        With `compare`, a notice says if the files of the run have changed since its start. Raises `Held` if another
+        process that is not a host drives the run.
+        """
         while True:
             try:
                 return await self._drive_here(stop, compare=compare)
@@ -134,7 +149,10 @@ class RunSession:
         return result
 
     async def _follow(self, stop: Stop, *, leave_undrivable: bool) -> RunResult | None:
-        """Follow the run until a stop. Return None, after a notice, if no host drives the run any more."""
+        """Follow the run until a stop. Return None, after a notice, if no host drives the run any more.
+
+        With `leave_undrivable`, also return None if the hosts have recorded why they cannot drive it.
+        """
         self.following, self._leaves_undrivable, result = True, leave_undrivable, None
         try:
             async with trio.open_nursery() as nursery:

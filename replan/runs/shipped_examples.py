@@ -1,4 +1,8 @@
-"""The shipped examples in `configs/examples`, which are copied into a new folder for each execution."""
+"""The shipped examples of plans to execute, which are copied into a new folder for each execution.
+
+An example is a folder in `configs/examples`. It has a plan, a tools file, the project that the tools work in, and
+scripts of replies in place of a model. Some examples also have the problem that the plan is for.
+"""
 
 import os
 import shutil
@@ -47,7 +51,10 @@ class ShippedExample:
         return f"scripted:{self.folder / 'replies.yaml'}"
 
     def copy_project(self, target: Path) -> None:
-        """Copy its project into a new folder, with git as a repository with one commit. Raises `UsageProblem`."""
+        """Copy its project into a new folder. If git is installed, the copy is a git repository with one commit.
+
+        Raises `UsageProblem` if the folder exists or cannot be made.
+        """
         if target.exists() or target.is_symlink():
             hint = "remove it, or name another folder with --workspace"
             raise UsageProblem("this folder exists already", place=str(target), hint=hint)

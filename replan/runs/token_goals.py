@@ -66,7 +66,10 @@ def _tokens(texts: str | Iterable[str], place: str) -> tuple[str, ...]:
 
 
 def tools_to_plan_with(name: str | None, environment: Mapping[str, str]) -> tuple[ToolSet, tuple[str, ...]]:
-    """Return the tools of a file (None: of the home, perhaps none), and notices about it. Raises `UsageProblem`."""
+    """Return the tools of the file `name`, or of the home's tools file for None, and notices about the file.
+
+    Without a tools file in the home there are no tools. Raises `UsageProblem` for an invalid file.
+    """
     own = locate_home(environment).folder / TOOLS_FILE
     if name is None and not own.exists():
         return NO_TOOLS, ()
@@ -75,7 +78,12 @@ def tools_to_plan_with(name: str | None, environment: Mapping[str, str]) -> tupl
 
 
 def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> RunRequest:
-    """Return a run that searches for a plan from the steps of tools. Raises `UsageProblem` if none can be found."""
+    """Return a planning run that searches for a plan made from the steps that tools declare.
+
+    Raises:
+        UsageProblem: no tool declares a step, the goal is unreachable or has a token that no tool makes, or no step of
+            the workflow searches for a plan.
+    """
     if not request.pinned.workflow.plans_from_tools:
         cause = f"no step of the workflow {request.pinned.workflow.name!r} has the generator `{TOOL_PLANS}`"
         raise UsageProblem(cause, place="workflow", hint="leave --workflow out")
@@ -88,7 +96,10 @@ def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> R
 
 
 def with_tool_steps(config: RunConfig, tools: ToolSet, goal: Iterable[str] | None = None) -> RunConfig:
-    """Return a planning configuration with the steps that tools declare, and the goal unless it is None."""
+    """Return a planning configuration with the steps that tools declare.
+
+    If `goal` is None, its goal does not change.
+    """
     pairs = dict(config.workflow.action_pairs)
     for name, pair in config.workflow.action_pairs.items():
         if pair.generator == TOOL_PLANS:

@@ -1,4 +1,9 @@
-"""Verifies a journal: computes again all values that follow from its records, and compares them. It changes nothing."""
+"""Verifies a journal: computes again all values that follow from its records, and compares them. It changes nothing.
+
+It compares each run's status row, open questions, title, committed amount, due time and unread messages. It also
+compares the anchors and the totals of the days and tenants. The records, texts and messages are verified by their
+hashes.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +41,10 @@ class Booked(NamedTuple):
 
 
 def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
-    """Return how much a run has spent on each day since 1970; if that is unknown, only its last amount."""
+    """Return how much a run has spent on each day. Days are numbered from 1970.
+
+    If the run's kind is unknown, or its records do not lead to its account, only the day of the last amount is known.
+    """
     head = copy.head
     if (
         day_of(copy.records[0].at) == head.account.day
@@ -65,7 +73,10 @@ def _replay(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int])
 
 
 def _find_booking(account: Account, appends: Sequence[Append]) -> Booked | None:
-    """Return the bookings that lead to a run's account; None if no bookings do. The first appends may be missing."""
+    """Return the bookings that lead to a run's account; None if no bookings do.
+
+    A journal of the first version booked nothing, so the first appends may be missing.
+    """
     for first in range(len(appends) + 1):
         booked = _book(appends, first)
         if booked.account == account:

@@ -1,4 +1,8 @@
-"""The worst case of a planning run before its start: the most calls, and the highest cost of the largest prompts."""
+"""The worst case of a planning run before its start: the most calls and the highest cost. Pure.
+
+Both follow from the limits, the workflow and the model's price. Every part of every prompt is counted at its maximum
+size.
+"""
 
 from collections.abc import Iterable
 from typing import Any
@@ -27,7 +31,10 @@ HEADING_FIELD_BYTES = 200
 
 
 def cost_of_run(request: RunRequest, problem_bytes: int | None = None) -> dict[str, Any]:
-    """Return the possible cost of a run, in the form of `cost_of`, within its limit of money."""
+    """Return the possible cost of a run, in the form of `cost_of`. The money is at most the run's limit.
+
+    `problem_bytes` replaces the length of the problem's text.
+    """
     size = len(request.problem.encode(errors="replace")) if problem_bytes is None else problem_bytes
     cost = cost_of(request.pinned, size, _attached_bytes(request))
     if request.limits.micro_usd is not None and cost["cost_usd_max"] is not None:
@@ -75,7 +82,10 @@ def _attached_bytes(request: RunRequest) -> int:
 
 
 def _worst_calls(pinned: RunConfig) -> int:
-    """Return the most calls of one round without limits. With several branches it is only an upper bound."""
+    """Return the most calls of one round, without regard to limits. With several branches it is only an upper bound.
+
+    A linear search makes no second visit. Only a search that decides by findings has rejections classified.
+    """
     classified = pinned.workflow.classifications_max if pinned.search is Search.DEPTH_FIRST else 0
     if pinned.strategy.compares or pinned.search is Search.LINEAR:
         return pinned.strategy.calls_worst + classified
@@ -83,7 +93,10 @@ def _worst_calls(pinned: RunConfig) -> int:
 
 
 def _largest_call_usd(pinned: RunConfig, problem_bytes: int, attached: int = 0) -> float:
-    """Return the most dollars of one call of the run or of a child run, whose problem counts as the largest."""
+    """Return the most that one call of the run or of a child run can cost, in dollars.
+
+    The problem of a child run is not known yet. It is counted with the largest length, `SPECIFICATION_BYTES_MAX`.
+    """
     own = (_call_usd(pinned, purpose, problem_bytes, attached) for purpose in _purposes(pinned))
     below = (_largest_call_usd(child, SPECIFICATION_BYTES_MAX) for child in pinned.children.values())
     return max((*own, *below))
@@ -97,7 +110,10 @@ def _purposes(pinned: RunConfig) -> Iterable[str | None]:
 
 
 def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> float:
-    """Return the highest dollars of one call; `step` is None for a classification."""
+    """Return the highest cost of one call, in dollars: every part of its prompt, and the output, at its maximum.
+
+    `step` is None for a classification. Its output has the workflow's own limit.
+    """
     workflow = pinned.workflow
     price = pinned.price if step is None else pinned.steps[step].price
     if price is None or (step is not None and workflow.is_deterministic(step)):

@@ -1,4 +1,7 @@
-"""Writes the JSON Schemas of the files that people edit: `python -m replan.setup.config_schemas FOLDER`."""
+"""Writes the JSON Schemas with which editors complete workflow, prompts, policy, tools and config files.
+
+`python -m replan.setup.config_schemas FOLDER` writes them. A test compares them with the committed schemas.
+"""
 
 import ast
 import inspect
@@ -37,7 +40,11 @@ NESTING_MAX = 3
 
 
 def field_docs(model: type) -> dict[str, str]:
-    """Return the docstring below each field of a class, also inherited, read from the source: pydantic is slower."""
+    """Return the docstring below each field of a class, including inherited fields.
+
+    The docstrings are read from the source. Pydantic could read them while it makes a class, but this would take a
+    third of a short command's time.
+    """
     docs: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         if issubclass(owner, Value) and owner.__module__:  # `config_model` makes classes without a module
@@ -79,7 +86,10 @@ def _all_below(model: type[Value]) -> list[type[Value]]:
 
 
 def schema_text(model: type[BaseModel]) -> str:
-    """Return the text of a model's schema file. That of `UserConfig` includes the keys of installed distributions."""
+    """Return the JSON Schema of a model, as the text of a schema file.
+
+    The schema of the config file (`UserConfig`) includes the keys of every installed distribution that can be loaded.
+    """
     if model is UserConfig:
         model = config_model(name for name, found in SETTINGS.installed.items() if not SETTINGS.problem(found))
     describe_models()

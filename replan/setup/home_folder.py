@@ -64,7 +64,10 @@ USE_ANOTHER_HOME = "set REPLAN_HOME to another folder"
 
 
 def locate_home(environment: Mapping[str, str] = os.environ) -> Home:
-    """Return the home, without reading the disk. Raises `UsageProblem` for a path that no folder can have."""
+    """Return the home, without reading the disk: `$REPLAN_HOME`, or the platform's data folder if unset or empty.
+
+    Raises `UsageProblem` for a path that no folder can have.
+    """
     configured = environment.get("REPLAN_HOME")
     try:
         folder = (Path(configured).expanduser() if configured else _platform_folder()).absolute()
@@ -86,7 +89,12 @@ def _platform_folder() -> Path:
 
 
 def prepare_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = MOUNTS, write: bool = True) -> Home:
-    """Create (with `write`) and check the home, and return it. Raises `UsageProblem` if it is unsafe or unusable."""
+    """Create the home if it is missing (0700), check it, and return it.
+
+    Without `write`, it must be there, but need not be writable.
+
+    Raises `UsageProblem` if it cannot be written, is not safe from other users, or is on a network file system.
+    """
     home = locate_home(environment)
     prepare_folder(home.folder, USE_ANOTHER_HOME, write=write)
     if mounts.exists():
@@ -119,7 +127,12 @@ def _unescape(point: str) -> str:
 JOURNAL, DIRECT = "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT"
 
 LEASE_SECONDS = 8.0
-"""The length of a lease in a database, in seconds: the longest time until a killed driver is replaced."""
+"""The length of a lease in a database, in seconds. It is the longest time before another machine takes over from a
+killed driver.
+
+It is renewed every 2 seconds, so a pause of 5 seconds costs no driver its run. On one machine a killed process is
+recognised at once.
+"""
 
 
 def database_url(environment: Mapping[str, str] = os.environ) -> str | None:

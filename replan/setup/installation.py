@@ -22,14 +22,22 @@ NAME = "replan"
 
 
 def data_root(package: str = NAME) -> Path:
-    """Return the folder that holds `prompts/` and `configs/` of a package, in a wheel or a checkout."""
+    """Return the folder that holds `prompts/` and `configs/` of a distribution, by its package.
+
+    In a wheel, it is `_data` in the package. In a checkout, it is the folder of the package. The package must be
+    installed as files, as pip and uv do.
+    """
     folder = Path(str(import_module(package).__file__)).resolve().parent
     bundled = folder / "_data"
     return bundled if bundled.is_dir() else folder.parent
 
 
 def program() -> str:
-    """Return the words that call this installation on a command line: `replan`, a path, or `PYTHON -m replan`."""
+    """Return the words that call this installation on a command line, for messages.
+
+    They are `replan` if the shell finds this installation under that name, else the path of the command or `PYTHON -m
+    replan`. In a process of another program, they are `replan`.
+    """
     path = sys.argv[0] if sys.argv else ""
     if Path(path).name == "__main__.py" and Path(path).parent.name == NAME:
         return f"{shlex.quote(sys.orig_argv[0])} -m {NAME}"
@@ -48,7 +56,11 @@ MIDDLE = 10
 
 
 def start_quickly() -> None:
-    """Prepare this process for its imports: rare collections, no pydantic plug-ins. Only its owner may call it."""
+    """Prepare this process for its imports. Only the process owner may call it.
+
+    Collections become rare, since most new objects stay. Pydantic looks for no plug-ins of its own: that reads the
+    metadata of every installed distribution.
+    """
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 

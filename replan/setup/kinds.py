@@ -1,4 +1,7 @@
-"""The kinds of agents that this process knows: built in, installed, and passed in. Each is loaded at its first use."""
+"""The kinds of agents that this process knows: built in, installed by entry points, and passed in.
+
+A kind is loaded only when a run of it is used, so a broken or missing kind harms no other kind.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -29,7 +32,11 @@ class Kinds:
         self._loaded: dict[str, Kind[Any, Any]] = {kind.name: kind for kind in passed}
 
     def get(self, run: str, name: str, format: int) -> "Kind[Any, Any]":
-        """Return the kind of a run, by its name and format. Raises `KindUnknown`, `UsageProblem`."""
+        """Return the kind of a run, by the name and the format in its row.
+
+        Raises `KindUnknown` if nothing installed here has it. Raises `UsageProblem`, which names the distribution, if
+        its entry point cannot be used.
+        """
         kind = self._load(name)
         if kind is None or kind.format < format:
             raise KindUnknown(run, name, format, None if kind is None else kind.format)

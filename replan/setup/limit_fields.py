@@ -52,7 +52,10 @@ def _type_of(spec: LimitSpec) -> Any:
 
 
 def duration_up_to(most: int) -> BeforeValidator:
-    """Return a validator for a length of time, in seconds or as a text such as `15m`, of at most `most` seconds."""
+    """Return a validator for a length of time, in seconds or as a text such as `15m`, of at most `most` seconds.
+
+    Its message quotes the limit and the value as typed, such as `366d`.
+    """
 
     def read(value: object) -> object:
         seconds = seconds_of(value)

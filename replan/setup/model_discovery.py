@@ -1,4 +1,7 @@
-"""Finds the models that can be used here: by keys in the environment, and on the ports of local servers."""
+"""Finds the models that can be used here: by keys in the environment, and on the default ports of local servers.
+
+Nothing leaves this machine: a local server is asked for its list of models over loopback.
+"""
 
 import threading
 import time
@@ -44,7 +47,10 @@ class FoundModel:
 
 
 def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None = None) -> tuple[FoundModel, ...]:
-    """Return the models of local servers, then those of the environment, within `PROBE_SECONDS`. Raises nothing."""
+    """Return the models of servers on this machine, then the models for which the environment has a key or an address.
+
+    `ports` are `PORTS` by default. This takes at most `PROBE_SECONDS`, and raises nothing.
+    """
     servers = PORTS if ports is None else ports
     listed: dict[str, Sequence[str]] = {}
     threads = [

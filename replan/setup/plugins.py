@@ -1,4 +1,7 @@
-"""Loads plug-ins: guards and generators from installed distributions, from files, and from a program."""
+"""Loads plug-ins: guards and generators from installed distributions (by entry points), from files, and from a program.
+
+An installed plug-in is loaded only for a workflow that names it, so a broken plug-in harms no other run.
+"""
 
 import hashlib
 import importlib.util
@@ -30,7 +33,11 @@ def _make_guard(
     wrong: str,
     hint: str,
 ) -> AnyGuard:
-    """Return the guard that a factory makes from a step's `guard_config`. Raises `UsageProblem`."""
+    """Return the guard that a factory makes from the `guard_config` of a step.
+
+    A `UsageProblem` of the factory is raised unchanged. For another exception, a `UsageProblem` says `failure`. For a
+    value that is not a guard, it says `wrong` with `hint`. The place of both is `place`.
+    """
     try:
         guard: Any = factory(config)
     except UsageProblem:
@@ -58,7 +65,11 @@ class PlugInFiles:
 
 
 def _load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
-    """Run the files, each once, and return the plug-ins that they mark. Raises `UsageProblem` with file and line."""
+    """Run the files, each once in a process, and return the plug-ins that they mark.
+
+    Raises `UsageProblem`, with file and line, for a file that cannot be read or run or has no plug-in. It is also
+    raised for a plug-in with a wrong signature, or with the name of a plug-in in another file.
+    """
     guards: dict[str, GuardFactory] = {}
     generators: dict[str, TextMaker] = {}
     sources: dict[str, PlugInFile] = {}

@@ -22,7 +22,10 @@ _PLAN_OF = re.compile(r"^plan [a-z0-9]+: ")
 
 
 def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
-    """Yield the heads of the columns, and each row as one line: id, state, age of the last change, title."""
+    """Yield the heads of the columns, and each row as one line: id, state, age of the last change, title.
+
+    The column of the states is as wide as the longest state, so a narrow terminal has room for titles.
+    """
     words = [_state_word(row, status) for row, status in rows]
     width = max(map(len, (*words, "STATUS")))
     yield Line((StyledSpan(f"{'RUN':<8}  {'STATUS':<{width}}  {'AGE':>4}  TITLE", "bold"),))
@@ -33,7 +36,10 @@ def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
 
 
 def _state_word(row: RunRow, status: str) -> str:
-    """Return a word for the state of a run: its outcome or status, and the level of its most used limit."""
+    """Return a word for the state of a run: its outcome, its status, or a word for a run that no host can drive.
+
+    The level of the unfinished run's most used limit follows it, if the run has reached a level.
+    """
     match status:
         case "finished":
             return row.detail
@@ -76,7 +82,10 @@ def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
 def record_line(
     kind: "Kind[Any, Any]", record: Record[Any], state: Any, *, worded: Callable[[str], str] = in_words
 ) -> Line:
-    """Return a record as one line. `state` is the state after it. `worded` replaces the ids in the text by words."""
+    """Return a record as one line: its number, its time, and what happened.
+
+    `state` is the state after it. `worded` replaces the ids in the text by words.
+    """
     return columns(f"{record.seq:>4}", stamp(record.at), record_words(kind, record, state, worded=worded))
 
 

@@ -26,7 +26,11 @@ class SystemClock:
         return time.time()
 
     async def sleep_until(self, when: float) -> None:
-        """Sleep in short steps, so that a suspended machine or a changed clock causes only a short delay."""
+        """Sleep in short steps, so that a suspended machine or a changed clock causes only a short delay.
+
+        If the machine was suspended or the clock set forward, the wait ends earlier by trio's clock. If the clock was
+        set back, the wait ends after its original duration.
+        """
         last = trio.current_time() + when - self.now()
         while (remaining := min(when - self.now(), last - trio.current_time())) > 0:  # noqa: ASYNC110 - no event tells of a set clock
             await trio.sleep(min(remaining, self.STEP))

@@ -1,4 +1,7 @@
-"""Plug-ins of installed distributions. They are found by entry points, and loaded at their first use."""
+"""Plug-ins of installed distributions. They are found by entry points, and loaded at their first use.
+
+Reading the entry points opens every installed distribution, so built-in names are looked up without them.
+"""
 
 import inspect
 import re
@@ -73,7 +76,10 @@ def _points(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
 
 @cache
 def _all_points(_: tuple[str, ...]) -> "EntryPoints":
-    """Return the entry points of all installed distributions, which are read once for each `sys.path`."""
+    """Return the entry points of all installed distributions.
+
+    They are read once for each `sys.path`, because reading them opens the metadata of every distribution.
+    """
     from importlib.metadata import entry_points  # noqa: PLC0415 -- slow to load, and most commands need no plug-in
 
     points: Any = entry_points()
@@ -100,7 +106,10 @@ def _distribution(point: "EntryPoint") -> str:
 
 
 def accepts_arguments(function: Callable[..., Any], count: int) -> bool:
-    """Return whether a function can be called with `count` positional arguments; True without a signature."""
+    """Return whether a function can be called with `count` positional arguments.
+
+    If it has no signature, return True.
+    """
     try:
         inspect.signature(function).bind(*[None] * count)
     except TypeError:
@@ -149,7 +158,10 @@ class PluginGroup:
         return sorted(name for name, found in self.installed.items() if not found.reserved)
 
     def get(self, name: str) -> Any | None:
-        """Load the object with a name; None for an unknown name. Raises `UsageProblem` for a broken plug-in."""
+        """Load the object with a name, built in or from a plug-in; None for an unknown name.
+
+        Raises `UsageProblem`, which names the distribution of a plug-in that cannot be used.
+        """
         if name in self.built_in:
             value = self.built_in[name]
             return resolve_name(value) if value else None

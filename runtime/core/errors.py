@@ -144,7 +144,10 @@ class JournalDamaged(JournalError):
 
 
 class JournalNewer(JournalError):
-    """The journal was written by a newer release: `version` is its version, `newest` the newest known here."""
+    """The journal was written by a newer release.
+
+    `version` is the journal's version, and `newest` the newest version known here.
+    """
 
     passing = False
 
@@ -155,7 +158,10 @@ class JournalNewer(JournalError):
 
 
 class JournalUnreadable(JournalError):
-    """The journal exists, but cannot be opened, read or written, perhaps only now; `hint` is the next step."""
+    """The journal exists, but is not a file, or cannot be opened, read or written; `hint` is the next step.
+
+    The error may be temporary: permissions and disks can be restored.
+    """
 
     def __init__(self, where: str, cause: str, hint: str) -> None:
         self.where, self.cause, self.hint = where, cause, hint
@@ -192,7 +198,10 @@ class JournalUnreachable(JournalError):
 
 
 class JournalUncertain(JournalError):
-    """The database connection broke during a commit, which may have succeeded. The next driver reads the truth."""
+    """The database connection broke during a commit. It is not known yet whether the commit succeeded.
+
+    The run's driver stops. The next driver reads what was written.
+    """
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -225,7 +234,10 @@ class HomeBudgetSpent(JournalError):
 
 
 class Halted(ReplanError):
-    """An actor needs a person before its work can continue. `halt` is the kind of problem; the text is the reason."""
+    """An actor needs a person before its work can continue; its run is parked.
+
+    `halt` is the kind of problem; the error's text is the reason, in one line.
+    """
 
     def __init__(self, halt: "Halt", why: str) -> None:
         self.halt = halt

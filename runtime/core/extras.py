@@ -24,13 +24,20 @@ SERVICE_VARIABLES = ("OTEL_",)
 
 
 def how_to_install(group: str, name: str) -> str:
-    """Return the command that installs the plug-in `name` of a group of `EXTRAS`; empty if no extra has it."""
+    """Return the command that installs a missing plug-in; empty if no extra of Replan has it.
+
+    `group` is a key of `EXTRAS`, and `name` the name of the plug-in's entry point.
+    """
     extra = next((extra for extra, groups in EXTRAS.items() if name in groups.get(group, ())), None)
     return "" if extra is None else install_command(extra)
 
 
 def install_command(extra: str, part: str = "") -> str:
-    """Return the command that adds an extra, from the source of this installation. `part` is an extra of it."""
+    """Return the command that adds an extra to this installation, from the source of the installation.
+
+    The command names a folder or an archive, because another project may own the name `replan` on an index. In a
+    checkout, the command names the folder of the extra's distribution. `part` is an extra of that distribution.
+    """
     import json  # noqa: PLC0415 - most commands need no hint
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
     from pathlib import Path  # noqa: PLC0415

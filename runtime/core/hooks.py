@@ -67,13 +67,19 @@ _listener: Callable[[str], None] | None = None
 
 
 def listen_to_readers(listener: Callable[[str], None] | None) -> None:
-    """Call `listener(what)` when a reader of `make_total` raises; None removes the earlier listener."""
+    """Set the function to call when a function made by `make_total` raises an exception; None removes the earlier one.
+
+    The listener gets the `what` of `make_total`. It is called while the exception is handled.
+    """
     global _listener  # noqa: PLW0603 - one process, one log
     _listener = listener
 
 
 def make_total(what: str, rejected: Callable[[str], R]) -> Callable[[Callable[P, T]], Callable[P, T | R]]:
-    """Return a decorator for a reader of `what`. If it raises, it returns `rejected(sentence)`."""
+    """Return a decorator for a function that reads something. If the function raises, `rejected(sentence)` is returned.
+
+    The sentence contains `what`, the name of what is read.
+    """
 
     def decorate(read: Callable[P, T]) -> Callable[P, T | R]:
         @wraps(read)
@@ -91,5 +97,8 @@ def make_total(what: str, rejected: Callable[[str], R]) -> Callable[[Callable[P,
 
 
 def describe_unread(what: str, error: Exception) -> str:
-    """Return the sentence for an exception of a reader: with its type, without its text, which may quote content."""
+    """Return the sentence for an exception of a reader.
+
+    It names the exception's type, but not its text, which may quote any content.
+    """
     return f"Replan could not read {what} ({type(error).__name__}); write it in a simpler form."

@@ -90,7 +90,10 @@ class PriceTier(TokenRates):
 
 
 class Price(TokenRates):
-    """The price of a model's calls, the highest of the day, and the source of the numbers."""
+    """The price of a model's calls, and the source of the numbers.
+
+    If a rate depends on the time of day, the highest rate is used, so that a reservation is never too small.
+    """
 
     request_usd: Rate = 0.0
     tiers: tuple[PriceTier, ...] = ()
@@ -124,7 +127,10 @@ class Price(TokenRates):
         return {key: value for key, value in plain.items() if value or key in _BASE}
 
     def micro_usd(self, usage: Usage) -> int:
-        """Return the cost of a call in whole micro-dollars, rounded up; the highest for contradictory usage."""
+        """Return the cost of a call in whole micro-dollars, rounded up.
+
+        Contradictory usage is charged at the highest rates.
+        """
         if usage.contradictory:
             return self.micro_usd_at_most(usage.input_tokens, usage.output_tokens)
         rates: TokenRates = self
@@ -140,7 +146,11 @@ class Price(TokenRates):
         )
 
     def micro_usd_at_most(self, input_tokens: int, output_tokens: int) -> int:
-        """Return the highest cost of a call with at most so many tokens, in whole micro-dollars, over all tiers."""
+        """Return the highest cost of a call with at most so many tokens, in whole micro-dollars.
+
+        All input may be written into the cache, and all output may be reasoning. A lower tier may have higher rates, so
+        all tiers up to the limit are compared.
+        """
         reached = [tier for tier in self.tiers if input_tokens > tier.above]
         return _micro(
             max(rates.usd_at_most(input_tokens, output_tokens) for rates in (self, *reached)) + self.request_usd

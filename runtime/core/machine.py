@@ -98,7 +98,10 @@ class Machine(Protocol[S, E, M]):
         """Return the next decision that follows from the state without a message; None if there is no such decision."""
 
     def evolve(self, state: S, event: E) -> S:
-        """Return the state after the event. It makes no decision, has no side effect, and never fails."""
+        """Return the state after the event.
+
+        It makes no decision, has no side effect, and never fails on an event of this machine.
+        """
 
     def outstanding(self, state: S) -> Mapping[str, Work]:
         """Return the requested work without an answer, by request id."""
@@ -119,7 +122,11 @@ def fold(machine: Machine[S, E, Any], events: Iterable[E], state: S | None = Non
 
 
 def settle(machine: Machine[S, E, Any], state: S, first: E | None = None) -> tuple[S, list[E]]:
-    """Apply `first`, then every decision that follows. Raises `MachineRunsAway` after `SETTLE_MAX` decisions."""
+    """Apply `first`, then every decision that follows, until no decision follows. Return the new state and the events.
+
+    Raises:
+        MachineRunsAway: after `SETTLE_MAX` decisions.
+    """
     events: list[E] = []
     event = first if first is not None else machine.advance(state)
     while event is not None:

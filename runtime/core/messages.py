@@ -31,7 +31,11 @@ class Message:
 
 
 def stamp(message: M, mono: float) -> M:
-    """Return a message with its `mono` set, to the microsecond, unless it is set or missing."""
+    """Return a message with its `mono` set, rounded to the microsecond.
+
+    The message that starts a run is an event, and gets `mono` too. A message whose `mono` is set, or that has no such
+    field, is returned unchanged.
+    """
     if getattr(message, "mono", mono) is not None:
         return message
     if isinstance(message, Event):
@@ -72,7 +76,10 @@ class Woken(Message):
 
 @dataclass(frozen=True, slots=True)
 class Crashed(Message):
-    """An actor raised exceptions too often for a request. `error` is one line; the log has the traceback."""
+    """An actor raised exceptions more often than allowed for a request.
+
+    `error` is one line; the log has the traceback.
+    """
 
     request_id: str
     at: float

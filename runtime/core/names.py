@@ -13,7 +13,10 @@ PARTS = 4
 
 
 def parts_of(owner: str) -> list[str] | None:
-    """Return host (perhaps with slashes), PID namespace, PID and start time; None if the owner is not a process."""
+    """Return host, PID namespace, PID and start time; None if the owner is not a process.
+
+    A host's name may contain slashes.
+    """
     parts = owner.rsplit("/", PARTS - 1)
     return parts if len(parts) == PARTS and parts[2].isascii() and parts[2].isdigit() else None
 
@@ -30,7 +33,10 @@ def trace_id(run: str) -> int:
 
 
 def span_id(run: str, seq: int, part: str = "") -> int:
-    """Return the id of the span that begins with a record; `part` distinguishes several spans of one record."""
+    """Return the id of the span that begins with a record; `part` distinguishes several spans of one record.
+
+    The span of the whole run begins with its first record.
+    """
     return _hash_number(f"replan span\n{run}\n{seq}\n{part}", 8)
 
 

@@ -124,7 +124,11 @@ class Actor(Generic[B, M]):
         self._restarts: deque[float] = deque()
 
     async def answer(self, envelope: Envelope[B], now: Callable[[], float]) -> M | Crashed | None:
-        """Return the answer to an envelope; None for withdrawn work that had begun. `now` is the time of a crash."""
+        """Return the answer to an envelope; None if it was withdrawn. `now` gives the time of a crash.
+
+        A call that was withdrawn before it began is also passed to its handler. The handler answers that it was not
+        sent.
+        """
         log.bind(**envelope.trace)
         goes_on, restarts = not (envelope.withdrawn and envelope.work.repeatable), 0
         while goes_on:
@@ -187,7 +191,10 @@ class Mailbox(Generic[B, M]):
             self._start()
 
     def flush(self) -> None:
-        """Start a task for each waiting envelope, without regard to `concurrency`, because the run parks."""
+        """Start a task for each waiting envelope, without regard to `concurrency`.
+
+        It is called when a run parks and all tasks end soon.
+        """
         for _ in range(self._receive.statistics().current_buffer_used):
             self._start()
 

@@ -43,11 +43,18 @@ class LeaseKeeper:
         self._claimed = trio.current_time()
 
     def seconds(self) -> float:
-        """Return the monotonic seconds of this process since the claim, without the time of a suspended machine."""
+        """Return the monotonic seconds since the claim, or since a new run was begun.
+
+        Setting a clock does not change them. Time in which the machine is suspended does not count.
+        """
         return trio.current_time() - self._claimed
 
     def end_from_now(self) -> tuple[float, float]:
-        """Return when a lease that begins now ends: by trio's clock, and by the journal's, which others follow."""
+        """Return when a lease that begins now ends, by trio's clock and by the journal's.
+
+        Trio's clock continues while the process is stopped, and cannot be set. The journal's clock continues while the
+        machine is suspended, and other drivers follow it.
+        """
         return trio.current_time() + self.terms.ttl, self._journal.now() + self.terms.ttl
 
     def hold(self, epoch: int, end: tuple[float, float]) -> None:
@@ -55,7 +62,10 @@ class LeaseKeeper:
         self.epoch, self._end = epoch, end
 
     async def renew_forever(self) -> None:
-        """Renew the lease until this is cancelled. Raises `Fenced` if another driver has taken over."""
+        """Renew the lease until this is cancelled. Raises `Fenced` if another driver has taken over.
+
+        The lease of a new run begins with its first records.
+        """
         while True:
             await trio.sleep(self.terms.ttl / RENEWALS)
             if self.epoch > 0:
@@ -68,7 +78,11 @@ class LeaseKeeper:
             await trio.sleep(RETRY_SECONDS)
 
     async def release(self) -> None:
-        """Release the run if this driver still holds it. A new run whose admission failed is not touched."""
+        """Release the run if this driver still holds it.
+
+        A new run whose admission failed is not touched. Another driver may hold a run with this id under the same
+        epoch.
+        """
         if self.epoch > 0:
             await release_quietly(self._journal, self._run, self.epoch)
 
@@ -147,7 +161,12 @@ def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence
 def takeover(
     machine: Machine[Any, Any, Any], state: Any, resumed: Resumed, posted: Sequence[Mailed], *, finished: bool
 ) -> Takeover:
-    """Return the first events of a driver that has claimed a run: what precedes the takeover, it, and the rest."""
+    """Return the first events of a driver that has claimed a run in this state.
+
+    Some events must come before the takeover, because decisions depend on them: `precedes_takeover` of
+    `runtime.core.events.Event`. Other messages come after the takeover, so that the time before it does not count as
+    active. If the run is `finished`, all messages come before it, because one of them may undo the end.
+    """
     events = [machine.accept(state, message) for message in posted]
     urgent = [
         position for position, event in enumerate(events) if finished or getattr(event, "precedes_takeover", False)

@@ -185,7 +185,7 @@ def ignore(_: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DriveOptions:
-    """How a run is driven."""
+    """The arguments of `runtime.drive.supervisor.Supervisor` that say how a run is driven."""
 
     stop: Stop | None = None
     """The request to stop; None if the run cannot be stopped."""
@@ -196,7 +196,7 @@ class DriveOptions:
     changed: ChangeSignal | None = None
     """Wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
-    """A hosted run that waits at least this many seconds for a time is released; None for a run in the foreground."""
+    """A hosted run is released if it waits at least this many seconds for a time; None for a run in the foreground."""
     at_once: bool = False
     """Whether a person has resumed the run and wants it to stop waiting."""
     turn: Turn | None = None

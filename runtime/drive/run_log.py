@@ -46,7 +46,11 @@ class Prefix(Generic[S, E]):
 
 
 def _prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
-    """Return the prefixes of a batch that end before a reservation, the longest first. All have the first `facts`."""
+    """Return the prefixes of a batch that end before a reservation, the longest first.
+
+    Every prefix includes the first `facts` events. The machine decides again about the other events when the next
+    message arrives.
+    """
     shorter: list[Prefix[S, E]] = []
     state = fold(machine, events[:facts], state)
     for position, event in enumerate(events[facts:], facts):
@@ -71,7 +75,10 @@ class Pause(Generic[S, E]):
 def pause(
     machine: Machine[S, E, Any], free: Prefix[S, E], spent: HomeBudgetSpent, now: float, mono: float
 ) -> Pause[S, E]:
-    """Return the pause after the message that the daily budget is spent. Raises `spent` if the machine cannot pause."""
+    """Return the pause of the machine after the message that the daily budget is spent.
+
+    `now` and `mono` are the times of this message. Raises `spent` if the machine cannot pause.
+    """
     never = spent.budget.reason_too_large(free.next_reservation)
     why = never or spent.why
     accepted = machine.accept(free.state, Overdrawn(now, spent.until, why, never=bool(never), mono=mono))
@@ -101,7 +108,10 @@ class Snapshot(Generic[S]):
 
 
 class RunLog(Generic[S, E]):
-    """Writes the records of one run. `state` and `summary` are the values after the last record, `seq`."""
+    """Writes the records of one run.
+
+    `state` and `summary` are the values after the last record, which has the number `seq`.
+    """
 
     def __init__(
         self,
@@ -127,7 +137,10 @@ class RunLog(Generic[S, E]):
         self.summary = machine.summary(self.state)
 
     async def load(self) -> int:
-        """Read the records after the snapshot. Return the last consumed message or 0. Raises `JournalDamaged`."""
+        """Read the records after the snapshot. Return the id of the last consumed message, or 0.
+
+        Raises `JournalDamaged`, `KindUnknown`.
+        """
         for record in await self._journal.read(self._run, after=self.seq):
             self.state = self._machine.evolve(self.state, record.event)
             self.seq = record.seq
@@ -290,7 +303,10 @@ M = TypeVar("M")
 async def admit(
     machine: Machine[S, E, M], journal: Journal[E], run: str, admission: Admission, message: M
 ) -> list[Record[E]]:
-    """Admit a run by its start message, held by nobody. Raises `RunExists`, `StorageFull`, `UsageProblem`."""
+    """Admit a run that nobody holds yet. Its first event is made from the message that starts it.
+
+    Raises `RunExists`, `StorageFull`, and `UsageProblem` for a message that cannot start a run.
+    """
     initial = machine.initial()
     accepted = machine.accept(initial, stamp(message, 0.0))
     if accepted is None or isinstance(accepted, Refused):
@@ -309,7 +325,10 @@ async def admit(
 async def append_one(
     machine: Machine[S, E, Any], journal: Journal[E], run: str, terms: LeaseTerms, message: Any
 ) -> bool:
-    """Append the event for a message; return False for none. Raises the errors of `claim` and `append`."""
+    """Append the event for a message; return False if the machine makes no event.
+
+    Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, `StorageFull`.
+    """
     with trio.CancelScope(shield=True):  # Else a lease could be taken and never given back.
         epoch = await claim(journal, run, terms)
         try:

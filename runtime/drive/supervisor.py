@@ -158,7 +158,10 @@ class Supervisor(Generic[S, E, M]):
         return self._is_finished()
 
     async def _was_driven_elsewhere(self) -> bool:
-        """Return whether a hosted run is no longer due by its row, because another driver has driven it."""
+        """Return whether a hosted run is no longer due, because another driver has driven it.
+
+        The status row decides, as for hosts.
+        """
         if self._rest_after is None or self._early_mail or self._log.seq == 0:
             return False
         due = (await self._journal.row(self.run)).summary.due
@@ -299,7 +302,10 @@ class Supervisor(Generic[S, E, M]):
                     await self._log.write([(accepted, None)], self._will_continue)
 
     async def _after_write(self) -> None:
-        """Stop the work if the latest records have parked the run. If they made a request, tell the day's use."""
+        """Stop the work if the latest records have parked the run. If they made a request, tell what is used of a day.
+
+        Raises `trio.Cancelled` if the supervisor was cancelled in the meantime.
+        """
         before, self._told = self._told, self._log.summary.committed
         if self._tells_day and (self._told.calls > before.calls or self._told.micro_usd > before.micro_usd):
             await self._tell_day()

@@ -238,7 +238,10 @@ class Host:
         self.wake()
 
     async def _drive_due_runs(self, nursery: trio.Nursery) -> float | None:
-        """Drive runs without a driver, and wake runs with messages. Return when the next is due; None if unknown."""
+        """Drive runs without a driver, up to the limit of runs, and wake runs with unread messages.
+
+        Return when the next run is due, by the journal's clock; None if that is not known.
+        """
         now = trio.current_time()
         self._not_before = {run: time for run, time in self._not_before.items() if time > now}
         room = self._runs_max - len(self._active)

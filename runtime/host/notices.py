@@ -1,4 +1,7 @@
-"""The notices of a serving host: a closed union of frozen values. `event` is the name in reports, and never changes."""
+"""The notices of a serving host: a closed union of frozen values.
+
+`event` is the name in machine-readable reports, and never changes.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

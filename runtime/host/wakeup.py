@@ -35,7 +35,10 @@ class WakeUp(Protocol):
     async def listen(
         self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Call `callback` at every wake-up until this is cancelled. Raises `UsageProblem` before it has started."""
+        """Call `callback` at every wake-up until this task is cancelled. Start it with `nursery.start`.
+
+        Raises `UsageProblem` before it has started if this process cannot be woken.
+        """
 
 
 class NoWakeUp:
@@ -69,7 +72,10 @@ class WakeSockets:
     async def listen(
         self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Open this host's socket and call `callback` at every datagram. Raises `UsageProblem` before it starts."""
+        """Open this host's wake-up socket and call `callback` at every datagram, until this is cancelled.
+
+        Raises `UsageProblem` before it has started if no socket can be made.
+        """
         prepare_folder(self.folder)
         path = self.folder / f"{os.getpid()}-{secrets.token_hex(4)}.sock"
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as raw:
@@ -142,13 +148,20 @@ class Dispatcher(Protocol):
     """
 
     async def fetch(self) -> Job | None:
-        """Return the next job by priority, then the tenant with the fewest running runs, then age; None for none."""
+        """Return the next job, which no other worker gets; None if no job waits.
+
+        Jobs of runs with a higher priority come first. Among equal priorities, the tenant with the fewest running runs
+        on all workers comes first. Within a tenant, the oldest job comes first.
+        """
 
     async def finish(self, job: Job) -> None:
         """Delete a job, because its run has been claimed or needs no driver."""
 
     async def sweep(self, limit: int, *, dead: Dead, kinds: Formats | None, skip: Collection[str]) -> int:
-        """Make jobs for at most `limit` due runs without a job that are not in `skip`, and return how many."""
+        """Make jobs for at most `limit` due runs without a job, and return the number of new jobs.
+
+        `dead` and `kinds` are as for `Journal.due`. The runs in `skip` get no job.
+        """
 
     async def beat(self) -> None:
         """Tell the engine that this worker lives, and delete the entries of dead workers. Call it every 10 s."""

@@ -96,7 +96,10 @@ def verify(run: str, start: Tip, rows: Sequence[Stored], end: Tip) -> None:
 def decode(
     codec: Codec[E], run: str, rows: Sequence[Stored], text_of: Callable[[str], bytes | None]
 ) -> list[Record[E]]:
-    """Return verified rows as records. `text_of` returns the bytes of a text by hash (hex). Raises `JournalDamaged`."""
+    """Return verified rows as records, after checking the hashes of the texts that they name.
+
+    `text_of` returns the UTF-8 bytes of the text with a hash, given in hex. Raises `JournalDamaged`.
+    """
     texts: dict[str, str] = {}
     decoded: list[Record[E]] = []
     for row in rows:

@@ -39,7 +39,10 @@ class Copied:
 
 
 def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
-    """Return the amount that a run has added to the last day, counted from 1970, that was charged for it."""
+    """Return the amount that a run has added to the last day that was charged for it.
+
+    Days are counted from 1970.
+    """
     share = copy.head.account.share
     return {} if share == ZERO else {copy.head.account.day: share}
 
@@ -62,7 +65,11 @@ def copy_runs(
     runs: Sequence[str] | None = None,
     at_once: int = AT_ONCE,
 ) -> Iterator[Copied]:
-    """Copy runs that nobody drives, by default all, and yield the result for each run, also an error."""
+    """Copy runs that nobody drives, by default all runs, and yield the result for each run.
+
+    An error of one run does not stop the others. `places` are the names of the source and the target in moved runs.
+    `spent` returns the amounts that a run has added to each day.
+    """
     copying, runs = _Copying(source, target, places, spent), copyable(source) if runs is None else runs
     for begin in range(0, len(runs), at_once):
         yield from copying.copy(runs[begin : begin + at_once], dead)
@@ -75,7 +82,10 @@ def copyable(source: RawStore) -> list[str]:
 
 
 def _mark(source: RawStore, runs: Sequence[str], place: str, dead: Dead) -> list[JournalError | None]:
-    """Mark runs as moved to a place, in one transaction. Return None or the error for each run."""
+    """Mark runs as moved to a place, in one transaction. Return None or the error for each run.
+
+    The errors are `Held`, `RunNotFound`, `JournalDamaged`, and `RunMoved` for a run that was moved elsewhere.
+    """
     return source.carry_out(
         [RunOperation("move", run, lambda locked: rules.move(locked, place, dead), resumes=True) for run in runs]
     )
@@ -161,7 +171,10 @@ class Removed:
 def remove_copied(
     source: RawStore, target: RawStore, place: str, families: Iterable[Sequence[str]]
 ) -> Iterator[Removed]:
-    """Delete each family of copied runs as a whole, after it was found in the target, and yield the result for each."""
+    """Delete copied runs from the source, and yield the result for each family.
+
+    A family is deleted as a whole, after all of it was found in the target. `place` is the name of the target.
+    """
     ready = list[list[RunHead]]()
     for family in families:
         try:
@@ -175,7 +188,11 @@ def remove_copied(
 
 
 def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> RunHead:
-    """Return the row of a run in the source if the target has all of it. Raises `RunNotFound`, `JournalDamaged`."""
+    """Return the row of a run in the source, if the target has all its records, messages and texts.
+
+    The chains and seals of both copies are verified, and the target's texts by their hashes. Raises `RunNotFound`,
+    `JournalDamaged`.
+    """
     head, where = source.head(run), f"run {run!r} in {place}"
     with source.look() as reader:
         copy = reader.copy(run)

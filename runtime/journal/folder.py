@@ -28,7 +28,10 @@ def access_hint(use_another: str) -> str:
 
 
 def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool = True) -> None:
-    """Make (with `write`) the folder, and check that it is safe and writable. Raises `UsageProblem`."""
+    """Make the folder if it is missing, and check that it is safe and writable. Raises `UsageProblem`.
+
+    `use_another` says how to choose another folder. Without `write`, the folder must exist, but need not be writable.
+    """
     try:
         if write:
             _make(folder)
@@ -92,7 +95,10 @@ def is_there(path: Path, use_another: str = USE_ANOTHER) -> bool:
 
 
 def check_in_place(path: Path) -> Callable[[], None]:
-    """Return a check that the file now at a path is still there, for microseconds. It raises `JournalMoved`."""
+    """Return a check that the file now at a path is still there. The check raises `JournalMoved`.
+
+    SQLite continues writing to a renamed or removed file, and reports success. The check takes microseconds.
+    """
     status = path.stat()
 
     def check() -> None:

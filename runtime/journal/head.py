@@ -128,7 +128,10 @@ def check_head(head: RunHead) -> RunHead:
 
 
 def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
-    """Return the row with these values of `COLUMNS`, and its open questions if read. Damage is not detected."""
+    """Return the row with these values of `COLUMNS`, and its open questions if they were read.
+
+    Damage is not detected, because a list shows a damaged row beside the others.
+    """
     number, run, title, kind, format, tenant, priority, created, owner = values[:9]
     updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed = values[9:18]
     end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before, near = values[18:]

@@ -1,4 +1,7 @@
-"""The operations of the port, for every store, over its snapshot (`_look`) and transaction (`_write`)."""
+"""The operations of the port, for every store: check and encode the input, apply the rules, and return records.
+
+A store defines how a snapshot is read (`_look`) and how an operation is carried out in a transaction (`_write`).
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence

@@ -257,7 +257,10 @@ class Readable(Protocol[E]):
         """Return the totals of all runs that match a filter, not only of the listed ones."""
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
-        """Return the verified records after `after`. Raises `RunNotFound`, `JournalDamaged`, `KindUnknown`."""
+        """Return the records after `after`, verified. Raises `RunNotFound`, `JournalDamaged`, `KindUnknown`.
+
+        With the first record, the run's kind and format are verified too, because the chain covers them.
+        """
 
     async def inbox(self, run: str, after: int = 0) -> list[InboxItem]:
         """Return posted messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
@@ -317,7 +320,10 @@ class Cursors(Protocol):
         """End the hold of a cursor now. Without a hold of this process, do nothing."""
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
-        """Move the cursor forward to these numbers, durably. Return False if this process does not hold it."""
+        """Move the cursor past the records up to these numbers, in one durable transaction. It never moves back.
+
+        Return False and change nothing if this process does not hold the cursor. Deleted runs are ignored.
+        """
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
         """Return the runs with records that the cursor has not passed, in the order of admission, after a number."""
@@ -336,7 +342,11 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     """
 
     def now(self) -> float:
-        """Return the time of the journal's clock, in UTC seconds since 1970; for a server's clock, an estimate."""
+        """Return the time of the journal's clock, in UTC seconds since 1970. It costs almost nothing.
+
+        For a server's clock, this is an estimate from its last answer. The server itself decides about leases, days and
+        due times.
+        """
 
     async def create(
         self,
@@ -385,7 +395,10 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
-        """Let the lease end `ttl` seconds from now, also one that has ended. Raises `Fenced` if it was claimed."""
+        """Let the lease end `ttl` seconds from now.
+
+        An ended lease can be renewed until it is claimed. Raises `Fenced`.
+        """
 
     async def release(self, run: str, epoch: int) -> None:
         """End the lease now. Afterwards nothing can be appended under it. With an older epoch, do nothing."""
@@ -436,10 +449,20 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """Record that a host is no longer present. Without a record of it, do nothing."""
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
-        """Return the calls and money (no tokens) that all runs, or a tenant's runs, have committed in this UTC day."""
+        """Return the calls and money that all runs, or a tenant's runs, have committed in this UTC day.
+
+        Tokens are not stored per day.
+        """
 
     async def budgets_today(self, run: str) -> list[tuple[HomeBudget, Amount]]:
-        """Return the daily budgets with a limit for the run, each with its committed amount. Raises `RunNotFound`."""
+        """Return the daily budgets that limit a run, each with what is committed of it in this UTC day.
+
+        A budget without a limit is left out. Raises `RunNotFound`.
+        """
 
     async def version(self) -> int:
-        """Return a number that changes with every commit, of this process or another, in microseconds."""
+        """Return a number that changes with every commit, of this process or another.
+
+        The call takes microseconds and writes nothing. Poll the number, and read the inbox only if it has changed.
+        Numbers from different openings of a journal cannot be compared.
+        """

@@ -141,7 +141,10 @@ class StoreReader(ABC):
         return rows[max(0, after) - start.seq :]
 
     def records(self, codecs: Codecs, head: RunHead, chained: Sequence[Stored]) -> list[Record[Any]]:
-        """Return the verified records of the rows of a `chain`. Raises `JournalDamaged`, `KindUnknown`."""
+        """Return the records of the rows of a `chain`, verified with their texts.
+
+        Raises `JournalDamaged`, `KindUnknown`.
+        """
         return decode(codec_of(codecs, head.run, head.kind, head.format), head.run, chained, self.texts_of(chained))
 
     def copy(self, run: str) -> RunCopy:
@@ -209,7 +212,10 @@ class RawStore(ABC):
 
     @abstractmethod
     def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
-        """Delete unchanged runs that are moved to a place, in one transaction. Raises `RunNotFound`, `Fenced`."""
+        """Delete runs in one transaction. Each must be marked as moved to a place, and its row must be unchanged.
+
+        Raises `RunNotFound`, `Fenced`; then no run is deleted.
+        """
 
     def head(self, run: str) -> RunHead:
         """Return a run's row. Raises `RunNotFound`, `JournalDamaged`."""

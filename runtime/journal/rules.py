@@ -138,7 +138,10 @@ def post(locked: Locked, key: str, body: str) -> Change[Posted]:
 
 
 def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
-    """Mark a run as moved to a place, under a new epoch. Raises `Held`, and `RunMoved` for another place."""
+    """Mark a run as moved to another journal, under a new epoch. A run that already has this mark stays unchanged.
+
+    Raises `Held`, and `RunMoved` for a run that was moved elsewhere.
+    """
     head = locked.head
     if place_moved_to(head.owner) == place:
         return Change(None)

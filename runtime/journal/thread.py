@@ -37,7 +37,10 @@ Explain = Callable[[Exception], Exception]
 
 
 class ThreadJob(Generic[A, T]):
-    """A function, usually of the connection, and its result. `then` (on trio's thread) must not refer to the job."""
+    """A function, usually of the connection, and its result or error. `then` is called with the job, on trio's thread.
+
+    `then` must not refer to the job, because that would be a reference cycle.
+    """
 
     __slots__ = ("error", "result", "then", "work")
 
@@ -47,7 +50,11 @@ class ThreadJob(Generic[A, T]):
         self.error: Exception | None = None
 
     def outcome(self) -> T:
-        """Return the result, or raise the error, only once: the job drops its reference, to leave no cycle."""
+        """Return the result, or raise the error. Call this only once, because the job drops its reference to the error.
+
+        An error refers to the frames that it passed through. If one of these frames, or a job in it, referred to the
+        error, all objects of the caller would live until the next garbage collection.
+        """
         error, self.error = self.error, None
         if error is not None:
             try:
@@ -59,7 +66,10 @@ class ThreadJob(Generic[A, T]):
 
 @asynccontextmanager
 async def open_thread(name: str, connect: Connect[C], explain: Explain) -> AsyncIterator["ConnectionThread[C]"]:
-    """Start the thread. At the end, finish all jobs and close the connection. Raises the error of `connect`."""
+    """Start the thread. At the end, finish all jobs, stop the thread and close the connection.
+
+    Raises the error of `connect`, translated by `explain`.
+    """
     thread = ConnectionThread(name, connect, explain)
     thread.start()
     try:
@@ -103,7 +113,10 @@ class ConnectionThread(Generic[C]):
         self._jobs.put(job)
 
     async def do(self, work: Callable[[C], T]) -> T:
-        """Run a function on the thread, also if the caller is cancelled. Return its result or raise its error."""
+        """Run a function on the thread. Return its result or raise its error, translated by `explain`.
+
+        Cancelling the caller does not remove the job.
+        """
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._stopping:
             raise JournalError("the journal is closed")
@@ -172,7 +185,10 @@ class GroupCommit(ABC, Generic[A]):
 
     @trio.lowlevel.enable_ki_protection  # Ctrl+C in the middle would leave all callers of this group waiting.
     async def do(self, work: Callable[[A], T]) -> T:
-        """Run the job in a transaction, also if the caller is cancelled. Return its result after the commit."""
+        """Run the job in a transaction. Return its result after the commit, or raise its error.
+
+        The caller waits until the job is done, even if it is cancelled. So the caller knows what was written.
+        """
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._idle is not None:
             raise JournalError("the journal is closed")

@@ -1,4 +1,7 @@
-"""Validation of data before it is written to a journal: run ids, texts (Unicode of limited size), and events."""
+"""Validation of data before it is written to a journal: run ids, texts, and events.
+
+Texts must be valid Unicode of limited size. Every adapter validates before it writes.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar

@@ -67,7 +67,11 @@ logging.getLogger(_PRODUCT).addHandler(
 
 
 def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redactor) -> None:
-    """Send all logs at or above `level` to `stream`, as JSON lines or for people. A second call replaces the first."""
+    """Send all logs at or above `level` to `stream`: as JSON lines, or for people (in colour on a terminal).
+
+    A second call replaces the first. Verbose libraries are logged from one level higher; at `DEBUG` they show `INFO`,
+    because their debug lines hold whole requests. Other handlers are not changed.
+    """
     global _installed  # noqa: PLW0603 -- the standard library's root logger, which this configures, is global too.
     reset()
     number = logging.getLevelNamesMapping()[level.upper()] if isinstance(level, str) else level
@@ -146,7 +150,10 @@ listen_to_readers(_log_unread)
 
 
 def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dict) -> None:
-    """Log a journal record in one line: its kind, ids, the outline of its event, and the fields of `trace`."""
+    """Log a journal record in one line: its kind, `run_id`, `seq`, and the outline of its event.
+
+    The fields that `trace` returns (such as `branch`) are added. Costs next to nothing while `INFO` is off.
+    """
     if not _JOURNAL.isEnabledFor(logging.INFO):
         return
     event = record.event

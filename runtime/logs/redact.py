@@ -70,7 +70,10 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the secrets in variables whose names say so, such as `OPENAI_API_KEY`, and in the parts of headers."""
+    """Return the values of the variables whose names say that they hold a secret, such as `OPENAI_API_KEY`.
+
+    A variable with headers, such as `OTEL_EXPORTER_OTLP_HEADERS`, holds a secret in each `NAME=VALUE`.
+    """
     secrets = {value for name, value in environ.items() if _VARIABLE.fullmatch(name)}
     for name, value in environ.items():
         if name.upper().endswith("_HEADERS"):
@@ -108,7 +111,10 @@ class Redactor:
         return shown[: max(0, len(shown) - max(0, len(read) - length))]
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value without secrets, also in fields named for them. Never fails: the rest becomes text."""
+        """Return a JSON value of the same form without secrets. The text of a field with a secret's name is replaced.
+
+        Never fails: values that JSON cannot hold (other objects, numbers that are not finite) become text.
+        """
         return self._value(value, DEPTH_MAX)
 
     def _value(self, value: Any, depth: int) -> Any:

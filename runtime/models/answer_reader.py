@@ -1,4 +1,7 @@
-"""Reads the body of a response with status 200: server-sent events, or one JSON value."""
+"""Reads the body of a response with status 200: server-sent events, or one JSON value.
+
+Subclasses interpret the events.
+"""
 
 import json
 from abc import ABC, abstractmethod

@@ -91,7 +91,10 @@ class AnthropicModel(HttpModel):
 
 
 def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:
-    """Return the user message; with `marked`, split at each prefix that later requests may repeat."""
+    """Return the user message.
+
+    With `marked`, it is split, and each prefix that later requests may repeat has a mark.
+    """
     if not marked:
         return request.user
     ends = request.repeated[-(_MARKS_MAX - bool(request.system)) :]
@@ -99,7 +102,10 @@ def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:
 
 
 def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
-    """Return a text in parts that end at `ends`, each with a mark. Parts of only white space are joined to the next."""
+    """Return a text in parts that end at `ends`, each with a mark. The text after the last end has no mark.
+
+    A part with only white space is joined to the next one, because the API refuses such a part.
+    """
     places = [0]
     for end in ends:
         if text[places[-1] : end].strip():

@@ -1,4 +1,7 @@
-"""Faults of a request to a model, from status codes, headers and exceptions, without the API key in their texts."""
+"""Faults of a request to a model, from status codes, headers and exceptions, without the API key in their texts.
+
+Texts from a provider are for people only. They are cut and cleaned of secrets, and never interpreted.
+"""
 
 import email.utils
 import json
@@ -26,7 +29,10 @@ _HITS_MAX = 1000
 
 
 def without_key(text: str, secret: str) -> str:
-    """Return the text without the key in all its forms, or parts of `PART_MIN` characters. Takes linear time."""
+    """Return the text without the key, in all its written forms, and without parts of at least `PART_MIN` characters.
+
+    Takes linear time. A key shorter than `SECRET_MIN` is ignored.
+    """
     if len(secret) < SECRET_MIN:
         return text
     raw = secret.encode()
@@ -111,7 +117,10 @@ _STATUSES = {
 
 
 def provider_text(text: str, secret: str = "") -> str:
-    """Return a provider's text as one short line without the key, or anything that looks like a secret."""
+    """Return a provider's text as one short line without the key, or anything that looks like a secret.
+
+    The key is removed before the text is cut, so no part of the key stays.
+    """
     text = _SECRETS.text(without_key(text, secret)[: 8 * MESSAGE_MAX])
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= MESSAGE_MAX else line[: MESSAGE_MAX - 1] + "…"
@@ -159,7 +168,10 @@ def error_of(body: bytes) -> tuple[str, str]:
 
 
 def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: float, secret: str) -> Fault:
-    """Return the fault for an answer outside 200-299. `now` is in UTC seconds; header names are lower-case."""
+    """Return the fault for an answer with a status outside 200-299.
+
+    `now` is in UTC seconds since 1970; header names are in lower case.
+    """
     message, code = error_of(body)
     text = provider_text(message, secret) or "no text"
     if 300 <= status < 400:
@@ -173,7 +185,10 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: f
 
 
 def status_named_by(error: Any) -> int | None:
-    """Return the HTTP status that an error in an answer with status 200 names; None if it names no status."""
+    """Return the HTTP status that an error in an answer with status 200 names; None if it names no status.
+
+    A server writes the status into the error's `code`, `status` or `type`, as a number or as a word of `_STATUSES`.
+    """
     if not isinstance(error, dict):
         return None
     for name in ("code", "status", "type"):

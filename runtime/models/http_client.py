@@ -80,7 +80,10 @@ class RejectedAnswer(Exception):
 
 
 class _CappedAnswers:
-    """A response hook that stops reading at a limit of bytes and pieces, before the body is read."""
+    """A response hook that stops reading at a limit of bytes and pieces.
+
+    It gets every answer before its body is read.
+    """
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max

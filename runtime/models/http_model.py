@@ -121,7 +121,10 @@ def _mend(text: str) -> str | None:
 
 
 def _words(text: str) -> list[tuple[str, Any]] | None:
-    """Return the strings, numbers, names and brackets of a text without punctuation; None if it has anything else."""
+    """Return the strings, numbers, names and brackets of a text, without commas, colons, blanks and comments.
+
+    Return None if the text has anything else, such as a bare word that is neither a key nor a JSON value.
+    """
     words: list[tuple[str, Any]] = []
     at = 0
     while at < len(text):
@@ -253,7 +256,10 @@ class HttpModel(ABC):
         return self._name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Send one request, if it can fit. Return its reply or its fault within `request.timeout_seconds`."""
+        """Send one request. Return its reply or its fault within `request.timeout_seconds`.
+
+        A request is not sent if it cannot fit, or has a setting that the interface does not have.
+        """
         provider = PROVIDERS[self.provider]
         if refused := provider.refused_settings(request.fields):
             text = f"{provider.title} does not take the setting {' and '.join(refused)} (leave it out)"
@@ -278,7 +284,10 @@ class HttpModel(ABC):
             await self._sdk.client.close()
 
     async def _too_long(self, request: ModelRequest) -> Fault | None:
-        """Return the fault for a prompt that exceeds the context window; None if the window's size is unknown."""
+        """Return the fault for a prompt that exceeds the context window; None if the window's size is unknown.
+
+        The server is asked once, and again before a prompt is refused, because its model may have changed.
+        """
         if request.context_window is not None:
             return too_long(request, ContextWindow(request.context_window, "context_window"))
         if least_tokens(request.system) + least_tokens(request.user) < ASKED_FROM_TOKENS:

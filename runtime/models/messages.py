@@ -157,7 +157,10 @@ def _message(body: bytes) -> _Message:
 
 
 def _with_escapes(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of an object, with lone surrogates in text escaped."""
+    """Return the fields of an object.
+
+    Lone surrogates in the text of a block are escaped. A tool's input is JSON already.
+    """
     text = fields.get("text")
     return (
         {**fields, "text": escape_surrogates(text)}

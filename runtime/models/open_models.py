@@ -109,7 +109,11 @@ async def open_anthropic(
 
 
 def load_clients(environment: Mapping[str, str]) -> None:
-    """Import the installed clients of the providers of an environment, so that no run waits for a slow import."""
+    """Import the clients of the providers that an environment configures, if they are installed.
+
+    The import takes a second, and several on a busy machine. Without this, the first run that opens a model waits for
+    the import.
+    """
     interfaces = {provider.interface for provider in PROVIDERS.values() if provider.is_configured(environment)}
     if interfaces - {"messages"}:
         import_module("runtime.models.openai_client")

@@ -21,7 +21,10 @@ _REFUSALS = frozenset({400, 404, 422})
 
 
 class OpenAIModel(HttpModel):
-    """A model behind the chat completions of an OpenAI-compatible server. Use `open_openai`."""
+    """A model behind the chat completions of an OpenAI-compatible server. Use `open_openai`.
+
+    Structure is asked for as `json_schema`, then `json_object`, then in plain text.
+    """
 
     modes = ("json_schema", "json_object", "text")
     provider: ClassVar[ProviderName] = "openai"

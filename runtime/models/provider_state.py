@@ -16,7 +16,10 @@ class CallSlot(Protocol):
     """A function that opens a slot of a run."""
 
     def __call__(self, model: str = "", /) -> AbstractAsyncContextManager[Any]:
-        """Open a context that waits for a free slot for the model that the step names (empty: the run's own)."""
+        """Open a context that waits for a free slot at its start, and frees the slot at its end.
+
+        `model` is the model that the step names; empty for the run's own model.
+        """
 
 
 class CallLimiter:
@@ -40,7 +43,10 @@ class CallLimiter:
         of_models: Mapping[str, str] = MappingProxyType({}),
         turn: CallSlot = lambda _model="": nullcontext(),
     ) -> CallSlot:
-        """Return the slots of one run. `turn` opens the context in which a call may be sent under rate limits."""
+        """Return the slots of one run. `provider` is for the run's model, `of_models` for other models.
+
+        `turn` opens the context in which a call may be sent under the rate limits of its server.
+        """
         run_limiter = trio.CapacityLimiter(self._per_run)
 
         @asynccontextmanager

@@ -86,7 +86,10 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
 
 
 def server_address(base_url: str, *, place: str) -> str:
-    """Return the host and port of a server; this machine is `localhost`. Raises the errors of `check_base_url`."""
+    """Return the host and the port of a server, such as `api.openai.com:443`; this machine is always `localhost`.
+
+    Raises the errors of `check_base_url`.
+    """
     parts = urlsplit(check_base_url(base_url, place=place))
     host = parts.hostname or ""
     host = "localhost" if is_loopback(host) else f"[{host}]" if ":" in host else host
@@ -110,7 +113,10 @@ def is_name(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether the host is this machine: `localhost` (no name below it), loopback, or unspecified."""
+    """Return whether the host is this machine: `localhost`, a loopback address, or the unspecified one.
+
+    Names below `localhost` do not count. RFC 6761 reserves them for this machine, but some resolvers ask a name server.
+    """
     name = host.lower().rstrip(".")
     address = _address(name)
     return name == "localhost" or (address is not None and (address.is_loopback or address.is_unspecified))

@@ -63,7 +63,10 @@ class RecordedAnswer:
 
 
 class RecordingModel:
-    """Answers from a recording: by the fingerprint of the prompt, then by the request, then as its mode says."""
+    """Answers from a recording: first by the fingerprint of the prompt, then as its mode says.
+
+    If a prompt has several answers, the answer to the same request is used, else the first unused answer.
+    """
 
     def __init__(
         self,
@@ -247,7 +250,10 @@ class RecordingFile:
             raise UsageProblem("cannot be written: permission denied", place=str(self.path), hint=_FOLDER)
 
     def add(self, request: ModelRequest, reply: Reply) -> RecordedAnswer:
-        """Add a reply, without secrets, to the end of the file, durably. Raises `UsageProblem`."""
+        """Add a reply, without the secrets of its prompt and its text, to the end of the file, durably.
+
+        Raises `UsageProblem` if that is not possible, or if the file would be too large.
+        """
         system, user = self.redacted(request.system), self.redacted(request.user)
         added = _FileReply(
             request=request.request_id,

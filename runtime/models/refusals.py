@@ -68,7 +68,10 @@ class Asking:
         return body
 
     def change_ways(self, fault: Fault, sent: Collection[str], mode: str) -> bool:
-        """Change `ways` if a fault refuses a parameter of `sent` or the `mode`. Return whether a way is left."""
+        """Change `ways` if a fault refuses a parameter that can be sent in another way. Return whether a way is left.
+
+        `sent` has the parameters of the request. `mode` is the way in which structure was asked for.
+        """
         name = self._refused_by(fault, sent)
         if name is None or name in self.own:
             return False

@@ -22,7 +22,10 @@ _STRING_OR_MARK = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 
 
 def has_more_values(text: str | bytes, limit: int) -> bool:
-    """Return whether a JSON text has more values than `limit`, by its commas and brackets outside strings. Linear."""
+    """Return whether a JSON text has more values than `limit`, counted by its commas and opening brackets.
+
+    Commas and brackets in strings do not count. Linear in the text, which need not be valid JSON.
+    """
     if isinstance(text, bytes):
         if sum(map(text.count, _QUICK_BYTES)) <= limit:
             return False
@@ -172,7 +175,10 @@ def repeated_phrase(text: str) -> str:
 
 
 def is_whole(text: str) -> bool:
-    """Return whether a reply is one JSON object or array, with only reasoning and a closed fence around it."""
+    """Return whether a reply is one JSON object or array, with only reasoning and a closed fence around it.
+
+    Such a reply is complete, even if the server says that it was cut. `read_reply` may also find a part of a cut reply.
+    """
     text = text.rpartition(_THINK_END)[2].strip()
     if text.startswith("```") and text.endswith("```"):
         body = text[3:-3]

@@ -195,7 +195,10 @@ class _FastLoader(_Limited, yaml.CSafeLoader):
 
 
 def _compose(text: str) -> "tuple[_Loader | _FastLoader, yaml.Node | None]":
-    """Return a loader and the tree of nodes of a YAML text (none if empty). PyYAML's own parser explains errors."""
+    """Return a loader and the tree of nodes of a YAML text; no tree for an empty text.
+
+    PyYAML's own parser reads what libyaml refuses, and names the cause of the refusal.
+    """
     if yaml.__with_libyaml__ and "\t" not in text:
         with suppress(yaml.scanner.ScannerError, yaml.parser.ParserError, yaml.reader.ReaderError, UnicodeEncodeError):
             fast = _FastLoader(text)

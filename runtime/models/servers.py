@@ -131,7 +131,10 @@ def after_answer(
     costs: Mapping[str, int],
     now: float,
 ) -> ServerLimits:
-    """Return the limits after an answer to a call of `sent_at`. `costs` is what later calls use."""
+    """Return the limits after an answer.
+
+    `sent_at` is when its call was sent. `costs` is what later calls use. The answer may not count them yet.
+    """
     windows = dict(limits.windows)
     for what, reported in read_limits(headers, now).items():
         before, until = windows.get(what), now + reported.seconds + MARGIN
@@ -234,7 +237,10 @@ class Known(Value):
 
 
 class Servers:
-    """What a home has learned about model servers: refused parameters and rate limits. Its processes share a file."""
+    """What a home has learned about model servers: refused parameters and rate limits.
+
+    Its processes share a file for it.
+    """
 
     def __init__(
         self,
@@ -348,7 +354,10 @@ class Servers:
 
 
 class RateLimiter:
-    """Delays the calls of this process to one server with one key in order, to stay below its known rate limits."""
+    """Delays the calls of this process to one server with one key, so that they stay below its known rate limits.
+
+    Waiting calls are sent in the order of their arrival. Processes of a home share the limits.
+    """
 
     def __init__(self, servers: Servers, key: str) -> None:
         self._servers, self._key = servers, key
@@ -413,7 +422,10 @@ class RateLimiter:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    """Open and lock the file for this process. Raises `OSError` if the lock is not free within `LOCK_SECONDS`."""
+    """Open the file and lock it for this process. Raises `OSError` if the lock is not free within `LOCK_SECONDS`.
+
+    Another process may hold the lock for hours if a signal stopped it.
+    """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     last = time.monotonic() + LOCK_SECONDS
     try:

@@ -195,7 +195,10 @@ CHUNK_BYTES = 64 * 1024
 
 
 class StreamLines:
-    """The lines of a stream without line ends. They end with the stream, or at a limit; then `too_long` is set."""
+    """The lines of a stream as an async iterator, without line ends. Bytes that are not UTF-8 are replaced.
+
+    The iterator ends with the stream, or when a line or the sum of lines is too long. Then `too_long` is set.
+    """
 
     def __init__(self, stream: trio.abc.ReceiveStream, *, line_bytes_max: int, bytes_max: int | None = None) -> None:
         self._stream, self._line_bytes_max, self._bytes_max = stream, line_bytes_max, bytes_max

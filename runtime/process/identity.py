@@ -24,12 +24,19 @@ def identity() -> str:
 
 
 def name_of(pid: int) -> str:
-    """Return a process's name: `HOST/NAMESPACE/PID/BIRTH`, with empty parts that the system does not provide."""
+    """Return a process's name: `HOST/NAMESPACE/PID/BIRTH`.
+
+    NAMESPACE distinguishes containers that count their processes separately. BIRTH distinguishes processes that had the
+    same number. Either is empty if the system does not provide it.
+    """
     return f"{socket.gethostname()}/{_namespace()}/{pid}/{_birth(pid)}"
 
 
 def is_dead(owner: str) -> bool:
-    """Return whether `owner` names a process of this boot that has certainly ended; False when in doubt."""
+    """Return whether `owner` names a process that has certainly ended; False when in doubt.
+
+    A process of another boot is in doubt: this machine was restarted, or the process is on another machine.
+    """
     parts = parts_of(owner)
     if parts is None:
         return False
@@ -50,7 +57,11 @@ def is_dead(owner: str) -> bool:
 
 
 def end_of_group(name: str) -> bool | None:
-    """Return whether the process group that a process leads has ended; None if this process cannot see it."""
+    """Return whether the process group that a process leads has ended; None if this process cannot see it.
+
+    The group lives as long as one of its processes, even after its leader has ended. A number is not given to a new
+    process while a group has it. So a process with this number and another birth proves that the group is gone.
+    """
     parts = parts_of(name)
     if parts is None or parts[0] != socket.gethostname() or parts[1] != _namespace():
         return None
@@ -134,7 +145,11 @@ _PR_SET_DUMPABLE = 4
 
 @cache
 def hide_process() -> bool:
-    """Make this process unreadable to other processes of its user, once. Return whether the system (Linux) can."""
+    """Make this process unreadable to other processes of its user, once. Return whether the system can do that.
+
+    The process then leaves no core dump. Only root, or a process with `CAP_SYS_PTRACE`, can read its
+    `/proc/PID/environ`, `/proc/PID/mem` and the like. A program that it executes is not affected. Linux only.
+    """
     if sys.platform != "linux":
         return False
     import ctypes  # noqa: PLC0415 -- most commands do not need it

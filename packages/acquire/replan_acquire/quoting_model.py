@@ -1,4 +1,8 @@
-"""The model `quoting:`, which fills a schema without a language model. It quotes sentences that state a number."""
+"""The model `quoting:`, which fills a schema without a language model. It quotes sentences that state a number.
+
+It reads the plain data that `replan_acquire.acquisition.rules` makes as the material of a request, and invents no
+value. A sentence states a number for a field if it has the words of the field and a fitting unit.
+"""
 
 import itertools
 import re
@@ -142,7 +146,10 @@ def _unit_fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole
 
 
 def _position_of(sentence: str, word: str) -> tuple[int, int] | None:
-    """Return the position of a word in a sentence, or of its parts one after the other; None if it does not occur."""
+    """Return the position of a word in a sentence, or of its parts one after the other; None if it does not occur.
+
+    The endings of the parts are ignored.
+    """
     parts = [re.escape(part) for part in word.split()]
     if not parts:
         return None
@@ -181,7 +188,10 @@ def _make_decision(action: str, field: Mapping[str, Any], query: str = "") -> di
 
 
 def _observation(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that passages state in the words of a field, with their sentences as quotes."""
+    """Return the values that passages state in the words of a field, with their sentences as quotes.
+
+    If some passages name the place of the question, only the values of these passages are returned.
+    """
     places = [text for text in material.get("place", ()) if isinstance(text, str)]
     values = []
     for field in _fields(material):

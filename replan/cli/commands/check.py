@@ -213,7 +213,10 @@ Report = Mapping[str, Any]
 
 
 class CheckOutput:
-    """Prints reports in one format. With `single`, one plan is checked, and its JSON is an object, not an array."""
+    """Prints reports in one format.
+
+    With `single`, one plan is checked, and its JSON is an object instead of an array.
+    """
 
     def __init__(self, form: str, *, single: bool) -> None:
         from replan.cli.terminal.plain import JsonArray, print_text

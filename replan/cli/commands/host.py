@@ -49,7 +49,12 @@ async def drive(
     *,
     fair: bool = False,
 ) -> int:
-    """Drive runs until a signal asks to stop; return the exit code. With `fair`, they take turns with their calls."""
+    """Drive runs until a signal asks to stop, and return the exit code.
+
+    `concurrency` is the largest number of runs at once; None means `runs_max` of the config file. `opening` opens the
+    dispatcher that places runs here. Without a dispatcher, all runs that no other process drives are driven. With
+    `fair`, the runs take turns with their model calls.
+    """
     import trio
 
     from replan.cli.home import open_engine

@@ -136,7 +136,11 @@ def rich_tree(lines: LineTree) -> "Tree":
 
 
 def notice(text: str) -> None:
-    """Print a line for the user on stderr, after the name of the program. The buffer of stdout is written first."""
+    """Print a line for the user on stderr, after the name of the program.
+
+    The buffer of stdout is written first, so that a file with both streams has the lines in order. An error of stdout
+    is ignored here. It occurs again when the output ends, and is reported then.
+    """
     with contextlib.suppress(OSError):
         sys.stdout.flush()
     message = line(f"replan: {text}")

@@ -26,7 +26,10 @@ def may_ask(*, no_input: bool) -> bool:
 
 
 async def ask_on_terminal(question: Mapping[str, Any], *, edits: bool = False) -> str | None:
-    """Show a question and return the answer; None at the end of input. `edits` offers to open the plan in an editor."""
+    """Show a question and return what is typed or pasted after it; None at the end of input.
+
+    `edits` says whether the answer `edit` opens the plan in an editor.
+    """
     console = err()
     console.print()
     (first, _), *rest = question_parts(question, numbered=bool(choices(question)))

@@ -19,7 +19,10 @@ class Stream(Protocol):
 
 
 def width_of(stream: Stream) -> int | None:
-    """Return the columns of the stream's terminal (`COLUMNS` wins), at least `NARROWEST`; None if there is no width."""
+    """Return the columns of the stream's terminal, at least `NARROWEST`; None for a pipe, a file, or an unknown width.
+
+    The environment variable `COLUMNS` wins, as in other programs.
+    """
     try:
         if not stream.isatty():
             return None

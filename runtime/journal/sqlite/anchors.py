@@ -61,7 +61,10 @@ class Anchors:
         self._write(number, _MESSAGE_OFFSET, _MESSAGE.pack(inbox))
 
     def clear(self, numbers: Iterable[int]) -> None:
-        """Clear the slots of runs that will be deleted, durably, so that no number is used again."""
+        """Clear the slots of runs that will be deleted, durably. A file that cannot be written is ignored.
+
+        A missing slot is added. So the number is not used again, and the deletion can be detected.
+        """
         if self._descriptor is None:
             return
         try:
@@ -153,7 +156,11 @@ def check_not_lost(journal: Path) -> None:
 
 @contextmanager
 def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
-    """Open the anchors of a journal for a block; with `write`, make the file. Without a file there are none."""
+    """Open the anchors of a journal for a `with` block; make the file if it is missing.
+
+    There are no anchors if the file cannot be opened or has another format. Without `write`, there are none if the file
+    is missing.
+    """
     descriptor = _open(journal.with_name(journal.name + SUFFIX), write=write)
     try:
         yield Anchors(descriptor)

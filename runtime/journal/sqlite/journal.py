@@ -197,7 +197,10 @@ async def open_sqlite(
 
 
 def _skip_check() -> None:
-    """Stand in for `check_in_place` when a test gives its own file system (`vfs`)."""
+    """Stand in for `check_in_place` when a test gives its own file system (`vfs`).
+
+    The path then names no file on disk.
+    """
 
 
 class _SqliteJournal(Operations[E], SqliteCursors):

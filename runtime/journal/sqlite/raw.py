@@ -56,7 +56,10 @@ def delete_runs(
     *,
     anchors: Anchors,
 ) -> Deleted:
-    """Delete runs of a `survey` in an open transaction. Raises `RunNotFound`, and the errors of `check`."""
+    """Delete runs in an open transaction; `surveyed` is their survey from a snapshot of this file.
+
+    Raises `RunNotFound`, and the errors of `check` for the row of a run that must stay. Then nothing is changed.
+    """
     heads = [SqliteReader(connection, 0.0).head(run) for run in runs]
     for head in heads:
         check(head)
@@ -222,7 +225,10 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def open_raw(path: Path, now: float, use_another: str, *, make: bool = False) -> Iterator[SqliteRaw]:
-    """Open a file to move runs out of it or into it. Raises the errors of `open_sqlite`, and `UsageProblem`."""
+    """Open a file to move runs out of it or into it. With `make`, a missing file is made.
+
+    Raises the errors of `open_sqlite`, and `UsageProblem` if the file is missing.
+    """
     with open_writer(path, use_another, make=make) as (connection, noted):
         yield SqliteRaw(connection, noted, now)
 
@@ -271,7 +277,10 @@ class Noted(NamedTuple):
 
 @contextmanager
 def open_inspection(path: Path, now: float, use_another: str) -> Iterator[Inspection]:
-    """Open an existing journal for reading in one snapshot. Raises the journal's errors, also while it is read."""
+    """Open an existing journal for reading, in one snapshot. Leases are compared with the time `now`.
+
+    Opening and reading raise `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`.
+    """
     try:
         with open_anchors(path, write=False) as noted:
             # Before the snapshot: a driver may write more meanwhile.

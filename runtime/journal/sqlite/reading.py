@@ -1,4 +1,7 @@
-"""Reads the SQLite file without threads and without an event loop, for short commands. The methods never wait."""
+"""Reads the SQLite file without threads and without an event loop, for short commands.
+
+The methods are async because the port's methods are. The methods do not wait, so `run_without_loop` can run them.
+"""
 
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import closing, contextmanager
@@ -59,7 +62,10 @@ class FileReader(ReadOperations[E]):
 
 @contextmanager
 def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[Any] | None]:
-    """Yield the reading half of the journal in a file; None if only `open_sqlite` can open that file."""
+    """Yield the reading half of the journal in a file; None if only `open_sqlite` can open that file.
+
+    Such a file has an earlier version, is damaged, or cannot be read by SQLite without writing.
+    """
     try:
         connection = schema.open_reader(path, None, BUSY_SECONDS)
     except apsw.Error:

@@ -145,7 +145,12 @@ UPGRADES: tuple[tuple[str, ...], ...] = ()
 
 
 def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
-    """Open the journal for writing, with new or upgraded tables. Raises the journal's errors, and `apsw.Error`."""
+    """Open the journal for writing. Create the tables of a new file, and upgrade a file of an earlier version.
+
+    A file that is refused is not changed.
+
+    Raises `JournalNewer`, `JournalDamaged`, `JournalUnreadable`, `UsageProblem`, and `apsw.Error`.
+    """
     if tuple(map(int, apsw.sqlite_lib_version().split("."))) < tuple(map(int, SQLITE_MIN.split("."))):
         raise UsageProblem(f"SQLite {apsw.sqlite_lib_version()} is too old", hint=f"{SQLITE_MIN} or later is needed")
     connection = _open(path, vfs, busy_seconds)

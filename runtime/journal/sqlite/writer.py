@@ -48,7 +48,10 @@ class Checkpointer:
         return self._pages >= self._threshold
 
     def run(self, connection: apsw.Connection) -> None:
-        """Copy the log into the file. If that fails, nothing is lost, and the next attempt follows later."""
+        """Copy the log into the file.
+
+        If that fails, nothing is lost, and the next attempt follows when the log has grown.
+        """
         connection.set_busy_timeout(WAIT_MS)
         try:
             connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
@@ -71,7 +74,10 @@ T = TypeVar("T")
 BEGIN = "BEGIN IMMEDIATE"
 
 BUSY_SECONDS = 0.001
-"""The pause between two tries while another process writes: SQLite's own pauses would grow to 0.1 s."""
+"""The pause between two tries while another process writes.
+
+SQLite's own pauses grow to 0.1 s. While one busy process writes repeatedly, another would wait for a third of a second.
+"""
 
 
 @asynccontextmanager

@@ -1,4 +1,8 @@
-"""Carries out an operation in the SQLite file: reads the rows, lets the operation decide, writes the change."""
+"""Carries out an operation in the SQLite file: reads the rows, lets the operation decide, writes the change.
+
+Everything happens in the caller's transaction. `agenda`, `unread` and `asked` are computed from the row of a run. They
+are written if they change.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -47,7 +51,10 @@ _SPEND = (
 def carry_out(
     connection: apsw.Connection, work: RunOperation[T], now: float, budget: HomeBudget, noted: Anchors
 ) -> Change[T]:
-    """Let an operation decide, and write its changes. Raises its errors, and those of the journal's rows."""
+    """Let an operation decide, and write its changes. The caller updates the anchors after the commit.
+
+    Raises the errors of the decision, `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
+    """
     reader = SqliteReader(connection, now)
     if work.new is None:
         head = before = reader.head(work.run)

@@ -1,4 +1,12 @@
-"""The questions of an acquisition about its fields, and the values that answers and corrections state. Pure."""
+"""The questions of an acquisition about its fields, and the values that answers and corrections state. Pure.
+
+A field without a question of its own gets a question made of its label. The label is English. It is a noun phrase
+(`requests per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
+
+A correction is a value that a person tells a run without being asked, as `FIELD=VALUE`. A finished run accepts
+corrections too. The message of a correction is `{"kind": "value", "field": PATH, "text": TEXT}`. The program that posts
+the message makes the same check as the run.
+"""
 
 import json
 import re

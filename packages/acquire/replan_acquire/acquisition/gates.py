@@ -88,7 +88,11 @@ def _computed_or_default(schema: Schema, path: str) -> Values:
 
 
 def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldValue | None:
-    """Return a field's default if it has no other value and no attempt is left; otherwise None."""
+    """Return a field's default if it has no other value and no attempt is left; otherwise None.
+
+    An attempt is a question for a field of source `user`, and a search for any other field. A default that was assumed
+    in an earlier round is kept.
+    """
     others = [value for value in schema.planner.values.get(path, ()) if value.via != "default"]
     if spec.default is None or others:
         return None
@@ -246,7 +250,11 @@ def missing_outcome(path: str) -> str:
 
 
 def prepare_schema(state: State) -> Hop | None:
-    """Update the schema, and end the run or continue (S57 to S61). None while the run waits for a decomposition."""
+    """Update the schema, and end the run or continue (S57 to S61). None while the run waits for a decomposition.
+
+    The gate checks in this order: the cap of calculations, a current calculation, a stop condition, the bootstrap
+    fields.
+    """
     writes = Writes(decompositions=proposed_decompositions(state))
     after = changed(state, planner=apply(state.planner, writes))
     values = compose_values(after, schema_of(after))
@@ -325,9 +333,9 @@ def acquisition_gate(state: State) -> Hop:
 
 
 def plan(state: State) -> Hop | None:
-    """Accept the model's decision, or finish if no reply can be used (S68, S69).
+    """Accept the model's decision, or finish if no reply can be used (S68, S69). None while the run waits for a reply.
 
-    None while the run waits for a reply.
+    This gate ignores caps, bootstrap fields and the calculator, because later gates correct a decision.
     """
     model_replies = replies_for(state, PLAN)
     if not model_replies:

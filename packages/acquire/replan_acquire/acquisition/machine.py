@@ -1,4 +1,8 @@
-"""The machine of acquisition runs: how their own events change the state. Pure."""
+"""The machine of acquisition runs: how their own events change the state. Pure.
+
+The machine does not decide or act. It never fails on an event that was once emitted. A run is read by applying its
+events, so the modules that decide and ask are imported only when a run is driven.
+"""
 
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -39,7 +43,10 @@ FIRST = "enter_iteration"
 
 
 def _correct_value(state: State, event: ValueTold) -> State:
-    """Return the state after a correction."""
+    """Return the state after a correction. It drops the calculation and the reviews, which did not know the new value.
+
+    It keeps the searches and questions of the round, so nobody is asked again.
+    """
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
     run = changed(state.run, reopening=state.run.reopening or state.run.finished is not None)

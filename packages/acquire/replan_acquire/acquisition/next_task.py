@@ -19,7 +19,10 @@ def questions_left(state: State, path: str) -> bool:
 
 
 def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | None:
-    """Return the next decision about a field: a search, or a question if no search is left. None if neither is left."""
+    """Return the next decision about a field: a search, or a question if no search is left. None if neither is left.
+
+    No question is asked about an optional field, or about a field with a default that documents may state.
+    """
     spec = schema.fields[path]
     if spec.source != "user" and searches_left(state, path):
         query = query_for(state, schema, path)
@@ -66,7 +69,10 @@ def missing_fields(schema: Schema) -> Iterator[str]:
 
 
 def open_components(schema: Schema) -> Iterator[str]:
-    """Yield the components without a value, of required composed fields that have no value either."""
+    """Yield the components without a value, of required composed fields that have no value either.
+
+    They come in the profile's order, each once.
+    """
     seen: set[str] = set()
     for path, spec in schema.profile.fields.items():
         if not (spec.required and schema.is_made(path)) or schema.value(path) is not None:
@@ -85,7 +91,10 @@ def optional_fields(schema: Schema) -> Iterator[str]:
 
 
 def chance_finds(state: State, schema: Schema) -> Iterator[str]:
-    """Yield the required fields that were not searched for, because searches for other fields found their values."""
+    """Yield the required fields that were not searched for, because searches for other fields found their values.
+
+    Documents may state more values than the value that was found by chance.
+    """
     components = [
         component
         for path, spec in schema.profile.fields.items()
@@ -118,7 +127,11 @@ def next_component_task(state: State, schema: Schema, path: str) -> PlannerDecis
 
 
 def next_acquisition_task(state: State) -> PlannerDecision | None:
-    """Return the next decision; None if nothing is left to acquire."""
+    """Return the next decision; None if nothing is left to acquire.
+
+    If the calculation is blocked, the field that a review proposed comes first, then the fields in the errors. They are
+    acquired again even if they have values.
+    """
     schema = schema_of(state)
     calculation = state.planner.calculation
     named = [path for error in calculation.errors for path in error.fields] if calculation.status == "blocked" else []

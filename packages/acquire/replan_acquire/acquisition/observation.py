@@ -120,7 +120,10 @@ ROWS_MAX = 60
 def _read_other_rows(
     passage: FoundPassage, found: Found, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> tuple[Found, ...]:
-    """Return quantities of other rows in the table."""
+    """Return quantities of other rows in the table.
+
+    These rows differ from the row of `found` only in years and numbers.
+    """
     text = compose_characters(passage.text)
     start = text.rfind("\n", 0, found.start) + 1
     cells = _cell_offsets(text, start)

@@ -1,4 +1,9 @@
-"""Reads profiles, by a shipped name or a path, and checks each as a whole. An error names the file, key and line."""
+"""Reads profiles, by a shipped name or a path, and checks each as a whole. An error names the file, key and line.
+
+The guard `profile_valid` judges a profile that a model proposes. The profile must be valid and have a result, and each
+of its fields must change a result. A number that a model chooses has no source. So the profile may have no default,
+and no number in a formula except 1.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -241,7 +241,10 @@ def _component(spec: object) -> object:
 
 
 def _check_decomposition(found: Decomposition, profile: Profile, path: str) -> Decomposition | Unusable:
-    """Return the decomposition, or its first error: an unknown unit, a number in the formula, or an unfit unit."""
+    """Return the decomposition, or its first error: an unknown unit, a number in the formula, or an unfit unit.
+
+    A formula may contain no number except 1, such as in `1 - share`, because nobody vouches for any other number.
+    """
     table = UnitTable(profile.units)
     samples = Schema.sample_units(profile)
     for name, spec in found.fields.items():

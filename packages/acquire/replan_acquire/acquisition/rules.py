@@ -76,7 +76,10 @@ def material(state: State, purpose: str, path: str) -> dict[str, Any]:
 
 
 def _context(state: State, purpose: str, path: str) -> Context:
-    """Return the context with which the template of a prompt is rendered."""
+    """Return the context with which the template of a prompt is rendered.
+
+    The template reads the parts as artifacts. Empty parts are left out.
+    """
     parts = _parts(state, purpose, path)
     return Context(
         specification=state.goal,

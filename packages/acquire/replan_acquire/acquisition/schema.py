@@ -1,4 +1,7 @@
-"""The schema of a run: all fields with their compositions, and the chosen values. Pure."""
+"""The schema of a run: all fields with their compositions, and the chosen values. Pure.
+
+The schema is made from the profile and the decompositions each time it is needed. It is never stored.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -84,7 +87,10 @@ class Schema:
         return path in self.profile.fields and not self.is_made(path)
 
     def is_made(self, path: str) -> bool:
-        """Return whether a field is made of other fields, or will be after a model has proposed its decomposition."""
+        """Return whether a field is made of other fields, or will be after a model has proposed its decomposition.
+
+        False if no proposal could be used.
+        """
         return path in self.compositions or self.lacks_decomposition(path)
 
     def value(self, path: str) -> FieldValue | None:

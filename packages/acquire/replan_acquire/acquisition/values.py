@@ -115,7 +115,10 @@ def _number(value: FieldValue) -> float:
 
 
 def find_spread(values: Values) -> Spread | None:
-    """Return the range of the numbers from sources; None if no source states a number."""
+    """Return the range of the numbers from sources; None if no source states a number.
+
+    For the spread of a field, pass only the values that its `period` admits (`filter_by_period`).
+    """
     found = [value for value in values if value.via == "search" and isinstance(value.value, float)]
     if not found:
         return None

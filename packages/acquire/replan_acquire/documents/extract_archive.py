@@ -1,4 +1,8 @@
-"""Reads the bytes of a document in the confined process, including documents within ZIP files and e-mails. Pure."""
+"""Reads the bytes of a document in the confined process, including documents within ZIP files and e-mails. Pure.
+
+The result is a list of parts. Each part has a `name` (empty for the document itself), and one of these: `problem`,
+`raw` (the bytes of a text file as base64), or `blocks` (`replan_acquire.documents.extract_process`).
+"""
 
 import base64
 import email

@@ -1,6 +1,7 @@
-"""Reads a DOCX file with python-docx: paragraphs, tables, text boxes, footnotes and comments.
+"""Reads a DOCX file with python-docx: paragraphs, tables, text boxes, footnotes and comments. Only in `extract_main`.
 
-Only in `extract_main`.
+Text that was inserted under change tracking is read. Text that was deleted or moved away is not read, and neither is
+text that is formatted as hidden.
 """
 
 import io
@@ -212,7 +213,10 @@ def _is_raised(text: Any) -> bool:
 
 
 def _text(element: Any, box: Any = None) -> str:
-    """Return the text of a paragraph, a cell or a text box, without the boxes and tables within it."""
+    """Return the text of a paragraph, a cell or a text box, without the boxes and tables within it.
+
+    `box` is the text box; None for a paragraph or a cell.
+    """
     pieces = []
     for item in element.iter(_TEXT, *_BETWEEN):
         if item.tag != _TEXT:

@@ -104,7 +104,10 @@ def _is_unruled(table: FoundTable) -> bool:
 
 
 def _missing_lines(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the lines that tables lack because the page cuts them off: at its top, and at its bottom."""
+    """Return the lines that tables lack because the page cuts them off: at its top, and at its bottom.
+
+    A table is cut off if its vertical lines end near the edge of the page, and no horizontal line connects their ends.
+    """
     vertical = [edge for edge in page.edges if edge["orientation"] == "v" and edge["height"] >= LEAST_LENGTH]
     level = [edge for edge in page.edges if edge["orientation"] == "h" and edge["width"] >= LEAST_LENGTH]
     if not vertical:
@@ -119,7 +122,10 @@ def _missing_lines(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any
 def _closing_lines(
     upright: Sequence[Mapping[str, Any]], at: float, level: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the horizontal line that would connect the ends of vertical lines at the height `at`."""
+    """Return the horizontal line that would connect the ends of vertical lines at the height `at`.
+
+    The result is empty if such a line exists, or if it would be too short.
+    """
     x0, x1 = min((item["x0"] for item in upright), default=0), max((item["x0"] for item in upright), default=0)
     closed = any(abs(item["top"] - at) <= NEAR and item["x1"] > x0 and item["x0"] < x1 for item in level)
     if x1 - x0 < LEAST_LENGTH or closed:
@@ -156,7 +162,10 @@ def _find_table(
 
 
 def _has_spanning_cell(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
-    """Return whether a row has a cell over several columns, or a cell with a number over several rows."""
+    """Return whether a row has a cell over several columns, or a cell with a number over several rows.
+
+    A row of only one cell is a title, and does not count.
+    """
     there = [(box, text) for box, text in zip(boxes, texts, strict=True) if box is not None]
     if len(there) < 2:
         return False
@@ -176,7 +185,10 @@ def place_of(page: int, box: Sequence[float]) -> str:
 
 
 def join_tables(pages: Sequence[PageContent]) -> None:
-    """Append the rows of each table that continues a table of the previous page to that earlier table."""
+    """Append the rows of each table that continues a table of the previous page to that earlier table.
+
+    The continuing table is marked as joined.
+    """
     counts = Counter(title for page in pages for title in {_title(line["text"]) for line in page.lines})
     running = frozenset(title for title, count in counts.items() if count > 1)
     whole: FoundTable | None = None
@@ -242,7 +254,10 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
 
 
 def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
-    """Return the row that two parts of a row make."""
+    """Return the row that two parts of a row make.
+
+    The place of a cell is the place of the part with its number, or both places if it is unclear which part that is.
+    """
     cells, places = [], []
     for one, other, first, second in zip(above.cells, below.cells, above.places, below.places, strict=True):
         cells.append(f"{one} {other}".strip())

@@ -61,7 +61,8 @@ class _Row(_Value):
     cells: tuple[str, ...]
     places: tuple[_Place, ...]
     numbers: tuple[int, ...] = ()
-    """The numbers of the columns whose cells hold numbers."""
+    """The numbers of the columns whose cells hold numbers. The reader has written these numbers with a decimal point.
+    """
 
 
 class _Table(_Value):

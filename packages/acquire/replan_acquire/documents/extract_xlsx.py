@@ -127,7 +127,10 @@ def _hidden_columns(sheet: Any) -> frozenset[int]:
 
 
 def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int], str]:
-    """Return the text of each merged cell with words, by the (row, column) of every cell that it covers, from 1."""
+    """Return the text of each merged cell with words, by the (row, column) of every cell that it covers, from 1.
+
+    A title with nothing beside it is left out.
+    """
     repeated: dict[tuple[int, int], str] = {}
     covered = 0
     for item in sheet.merged_cells.ranges:

@@ -95,7 +95,10 @@ def _is_number(cell: str) -> bool:
 
 
 def _names(headers: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of the columns; empty for a column whose name is uncertain."""
+    """Return the names of the columns; empty for a column whose name is uncertain.
+
+    If the upper of two rows has gaps, its names may span several columns, but it is uncertain which columns.
+    """
     if not headers:
         return []
     width = max(map(len, headers))
@@ -162,7 +165,8 @@ _CELL_MAX = 1000
 def table_lines(text: str) -> list[tuple[int, str]]:
     """Return the rows of a file as lines, with the numbers of the lines in which they begin.
 
-    The first rows name the columns.
+    The first rows name the columns. An empty line ends a table if a header or a narrower row follows it. A row may have
+    more or fewer cells than there are names.
     """
     return [line for table in split_tables(_rows(text)) for line in row_texts(table)]
 

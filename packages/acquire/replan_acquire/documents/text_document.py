@@ -1,4 +1,8 @@
-"""Decodes text documents, and finds their lines, title, language and decimal mark. Pure."""
+"""Decodes text documents, and finds their lines, title, language and decimal mark. Pure.
+
+Scripts, styles, comments and struck text of HTML pages are left out, and superscript digits stay superscript. The
+standard library's parser needs quadratic time for some broken pages, so this module finds tags only by their brackets.
+"""
 
 import html
 import re
@@ -47,7 +51,10 @@ _HEAD_CHARACTERS = 20_000
 
 
 def html_lines(page: str) -> list[tuple[int, str]]:
-    """Return the lines of a page's text, with the numbers of the lines in which they begin."""
+    """Return the lines of a page's text, with the numbers of the lines in which they begin.
+
+    A heading begins with `#`. In tables, each cell has the name of its column before it.
+    """
     reader = _Lines()
     for line, kind, text in _pieces(page):
         if kind == "text":
@@ -187,7 +194,10 @@ def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _find_end(page: str, mark: str, position: int) -> int:
-    """Return the offset after the next `mark`."""
+    """Return the offset after the next `mark`.
+
+    If there is none, return the end of the page, so that nothing is searched twice.
+    """
     found = page.find(mark, position)
     return len(page) if found < 0 else found + len(mark)
 
@@ -249,7 +259,10 @@ def _document(name: str, text: str) -> Document:
 
 
 def _decode_text(content: bytes, *, cut: bool) -> tuple[str | None, str]:
-    """Return the text of a file, and the name of its encoding if that is not UTF-8."""
+    """Return the text of a file, and the name of its encoding if that is not UTF-8.
+
+    The text is None if the file does not contain text.
+    """
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = content.decode("utf-16", "replace")
         return (None, "") if "\x00" in text else (text, "")

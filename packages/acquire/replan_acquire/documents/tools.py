@@ -1,6 +1,7 @@
 """The search tool: searches a folder, a service or an MCP server, and returns the passages as JSON.
 
-Its arguments are `{"query":
+Its arguments are `{"query": TEXT, "limit": NUMBER}`. It changes nothing. The run records the result. Quotes are checked
+against the record, and a successful search is never repeated.
 """
 
 import json

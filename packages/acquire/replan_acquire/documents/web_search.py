@@ -1,4 +1,8 @@
-"""Searches with a service that has SearXNG's JSON interface. A fault has a code, and is not retried here."""
+"""Searches with a service that has SearXNG's JSON interface. A fault has a code, and is not retried here.
+
+The connection goes only to a checked address, because the name of a public endpoint must not lead to this machine or
+into a private network. Redirects and proxies are not used, and compressed answers are not read.
+"""
 
 import json
 from collections.abc import Iterable

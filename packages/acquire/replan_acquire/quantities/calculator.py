@@ -1,6 +1,7 @@
 """The calculator evaluates the formulas of fields, in the order of their dependencies, and checks between formulas.
 
-If a formula has no result, such as after a division by zero, the calculation is blocked with the reason.
+If a formula has no result, such as after a division by zero, the calculation is blocked with the reason. It never
+raises. Each formula is evaluated once, so the time grows with the length of the formulas.
 """
 
 import itertools
@@ -18,7 +19,7 @@ from runtime.core.events import Value
 
 
 class Blocked(Value):
-    """Why a formula has no result."""
+    """Why a calculation has no result."""
 
     code: BlockCode
     message: str

@@ -1,4 +1,8 @@
-"""Reads the units and scales that stand before a number: in its column's name, its table's caption, or its sentence."""
+"""Reads the units and scales that stand before a number: in its column's name, its table's caption, or its sentence.
+
+A row of a table is written as `name: cell | name: cell`. It begins with `(merged cells) |` if it is uncertain which
+name belongs to which cell (`replan_acquire.documents.tables`).
+"""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,8 @@
-"""Arithmetic of ranges with dimensions. A result ranges over all values that the inputs allow."""
+"""Arithmetic of ranges with dimensions. A result ranges over all values that the inputs allow.
+
+Inputs count as independent of each other. So a name that stands twice in a formula can make a range wider than
+necessary, but never narrower.
+"""
 
 import math
 from collections.abc import Sequence

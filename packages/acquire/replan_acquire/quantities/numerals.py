@@ -1,4 +1,9 @@
-"""Numerals: written numbers, the scale words beside them, and the decimal mark of a document."""
+"""Numerals: written numbers, the scale words beside them, and the decimal mark of a document.
+
+`1.234` is about one in an English text, but over a thousand in a Portuguese text. If all unambiguous numbers of a
+document use one mark, that is its decimal mark. If they use both marks, the document has no decimal mark. A document
+without unambiguous numbers has the decimal mark of its language.
+"""
 
 import re
 import unicodedata
@@ -90,7 +95,10 @@ def _certain(value: float, mark: DecimalMark) -> Readings:
 
 
 def _read_mixed_marks(numeral: str, marks: list[str]) -> Readings | None:
-    """Return the reading of a numeral with both marks."""
+    """Return the reading of a numeral with both marks.
+
+    The last mark precedes decimals, and the other one separates thousands.
+    """
     last = marks[-1]
     if marks.count(last) > 1 or len(set(marks[:-1])) > 1:
         return None

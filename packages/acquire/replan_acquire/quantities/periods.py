@@ -63,7 +63,10 @@ def _nearest(text: str, start: int, end: int, title: str) -> Iterator[list[str]]
 
 
 def _year_cell(cell: str) -> Iterator[str]:
-    """Yield the year in a cell that holds only a year, or a name for years and a year."""
+    """Yield the year in a cell that holds only a year, or a name for years and a year.
+
+    Also yield the years of dates.
+    """
     name, _, value = cell.strip().rpartition(":")
     match = _ANY.fullmatch(value.strip())
     if match and (not name or re.search(r"year|jahr|ann|año|period|date|fiscal", name, re.IGNORECASE)):
@@ -77,7 +80,10 @@ def _loose(text: str) -> Iterator[str]:
 
 
 def _marked_years(text: str, begins: int, ends: int, start: int, end: int) -> Iterator[str]:
-    """Yield the years in a part of a sentence that follow a word for time or a mark such as a comma."""
+    """Yield the years in a part of a sentence that follow a word for time or a mark such as a comma.
+
+    Also yield the years of dates.
+    """
     for match in _ANY.finditer(text, begins, ends):
         beside = start <= match.start() < end
         if not beside and _BEFORE.search(text[max(begins, match.start() - 14) : match.start()]):

@@ -1,4 +1,8 @@
-"""Reads the quantity that a quote states. Pure."""
+"""Reads the quantity that a quote states. Pure.
+
+A model only says which number of a quote it means, and cannot change the number. The whole quantity is read from the
+source around the quote. Only the source decides what an ambiguous number means.
+"""
 
 import math
 import re
@@ -52,7 +56,10 @@ def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = ""
 def _without_unit(
     text: str, whole: Whole, low: float, high: float, *, unit: str, table: UnitTable
 ) -> Quantity | Refusal:
-    """Return the value of a text that has no known unit."""
+    """Return the value of a text that has no known unit.
+
+    It is refused if words after the number may be an unknown unit.
+    """
     rest = text[whole.end :].strip(" \u00a0.!")
     if rest:
         message = (

@@ -27,7 +27,10 @@ def drop_counted_units(unit: str, declared: Mapping[str, str]) -> str:
 
 
 def _short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the shorter forms of a unit: without its counted rates, then without all counted units."""
+    """Return the shorter forms of a unit: without its counted rates, then without all counted units.
+
+    For `request/second/instance`, the first form is `request/second`. An empty form is omitted.
+    """
     names = _names(unit)
     per = _write_unit({name: power for name, power in names.items() if power > 0 or not _is_counted(name, declared)})
     return tuple(form for form in dict.fromkeys((per, drop_counted_units(unit, declared))) if form and form != unit)
@@ -196,7 +199,10 @@ def product_at(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 
 
 def _may_follow(unit: str, start: int, following: UnitTerm) -> bool:
-    """Return whether a word of time after a space multiplies a unit, as in `GB month`."""
+    """Return whether a word of time after a space multiplies a unit, as in `GB month`.
+
+    It does if it is not a symbol, and if the unit is not a unit of time.
+    """
     return unit not in TIME_UNITS and following.end - start > 2
 
 

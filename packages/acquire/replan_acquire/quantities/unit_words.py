@@ -1,4 +1,7 @@
-"""Words for units in English, German, French, Spanish and Portuguese, in addition to the names of pint."""
+"""Words for units in English, German, French, Spanish and Portuguese, in addition to the names of pint.
+
+A word may mean several of a unit: a quarter is three months.
+"""
 
 import itertools
 import re
@@ -132,7 +135,10 @@ def _continues(text: str, end: int) -> bool:
 
 
 def _phrase(text: str, position: int, table: UnitTable) -> UnitTerm | None:
-    """Return the unit that the two or three words at an offset mean; None if they mean no unit."""
+    """Return the unit that the two or three words at an offset mean; None if they mean no unit.
+
+    It is a declared unit, such as `charging points`, or a known unit.
+    """
     words = list(_WORD.finditer(text, position, position + 60))
     for count in (3, 2):
         phrase = words[:count]

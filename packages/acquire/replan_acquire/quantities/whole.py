@@ -213,7 +213,10 @@ def _sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def other_rates(text: str, whole: Whole, table: UnitTable) -> "tuple[list[str], list[str]]":
-    """Return the other rates in a quantity's sentence: their units, and the words after `per` that are not units."""
+    """Return the other rates in a quantity's sentence: their units, and the words after `per` that are not units.
+
+    If a quantity leaves its rate out, its sentence must not name another rate.
+    """
     begins, ends = _sentence_around(text, whole.start, whole.end)
     units: list[str] = []
     unknown: list[str] = []

@@ -85,7 +85,10 @@ class WorldLevels:
         return chances
 
     def after(self, values: Array, cause: int, redo: int) -> Array:
-        """Return the mean of values after a redo for each state (pattern, named mistakes, difficulty)."""
+        """Return the mean of values after a redo for each state (pattern, named mistakes, difficulty).
+
+        If the step of the cause is redone, it gets the rejection that names the cause.
+        """
         mixed = values
         for level in range(4):
             if redo >> level & 1:
@@ -219,7 +222,10 @@ class InformedPlanner:
         return solved, used
 
     def _compare(self, views: Array, level: int, right: Array, made: Array, again: Array) -> Array:
-        """Draw the views of a redone level, and return the results of comparing them with the earlier ones."""
+        """Draw the views of a redone level, and return the results of comparing them with the earlier ones.
+
+        The plan is not compared, and neither is a level whose input artifacts have changed.
+        """
         wrong = np.searchsorted(np.cumsum(self.wrong_views[level]), self.dice.random(len(right))).clip(
             0, self.wrong_views.shape[1] - 1
         )
@@ -274,7 +280,10 @@ class InformedPlanner:
         return np.concatenate([self.pipeline.chances[:, level], last])
 
     def _reject(self, belief: Array, code: Array, seen: Array, live: Array) -> Array:
-        """Return the belief after a rejection with a code."""
+        """Return the belief after a rejection with a code.
+
+        `seen` is the code of the previous rejection; -1 if there was none.
+        """
         tops = np.tile(_TOPMOST, (5, 1))
         tops[4] = 4
         repeated = self.repeats**2

@@ -179,7 +179,11 @@ def _correct(rows: Table) -> None:
 
 
 def _at_mean(curve: Curve, base: Curve, baseline_cap: int, z: float) -> tuple[Row, Mapping[_Pair, float]]:
-    """Compare an arm with the baseline at the mean calls of the baseline within a cap."""
+    """Compare an arm with the baseline at the mean calls of the baseline within a cap.
+
+    `z` is the normal quantile of the interval. Return the row of `equal_mean`, and the differences in success by pair.
+    An arm that stops earlier reaches fewer calls.
+    """
     other = base.at(baseline_cap)
     target = fmean(calls for _, calls in other.values())
     own, reached = interpolate(curve, target)

@@ -1,4 +1,7 @@
-"""Plots as SVG text by matplotlib: curves with bands, and points with intervals."""
+"""Plots as SVG text by matplotlib: curves with bands, and points with intervals.
+
+Texts stay texts, so the viewer's fonts are used. The same data give the same bytes with the same release of matplotlib.
+"""
 
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,7 +60,10 @@ def point_in(row: Mapping[str, object], name: str, x: str = "") -> Point:
 def curves(
     title: str, lines: Mapping[str, Sequence[Point]], x_label: str, y_label: str, ticks: Sequence[float] = ()
 ) -> str:
-    """Return a plot with one line per name, each with a band of its intervals; y is a share, from 0 to 1."""
+    """Return a plot with one line per name, each with a band of its intervals; y is a share, from 0 to 1.
+
+    Few points have markers. With `ticks`, the x axis is logarithmic and has only these ticks.
+    """
 
     def draw(axes: "Axes") -> None:
         opacity = min(0.12, 1.2 / max(1, len(lines)))

@@ -1,4 +1,7 @@
-"""Writes the report of an experiment: CSV tables, SVG plots, and for planning runs a static HTML page with both."""
+"""Writes the report of an experiment: CSV tables, SVG plots, and for planning runs a static HTML page with both.
+
+The same results give the same tables, byte for byte. Plots depend on the release of matplotlib.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape

@@ -1,6 +1,7 @@
 """The results of experiments: the metrics of each trial, and a file with one line of JSON per trial, in order.
 
-An interrupted experiment has a prefix of the complete file.
+An interrupted experiment has a prefix of the complete file. It continues after the last complete line, and the final
+file has the same bytes as without an interruption. `experiment.json` beside it identifies the experiment.
 """
 
 from collections import Counter, defaultdict

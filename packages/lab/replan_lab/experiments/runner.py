@@ -49,7 +49,10 @@ def _run_in_worker(position: int) -> Any:
 
 
 def _simulated_trials(experiment: SimulatedExperiment[T], first: int = 0, jobs: int | None = None) -> Iterator[T]:
-    """Simulate the trials from position `first` on, in `jobs` processes (default: one per core)."""
+    """Simulate the trials from position `first` on, in `jobs` processes (default: one per core).
+
+    Yield their results in order.
+    """
     positions = range(first, len(experiment.trials))
     jobs = jobs or len(os.sched_getaffinity(0))
     if jobs == 1 or len(positions) <= CHUNK:  # Starting processes is not worth it for a chunk or less.
@@ -87,7 +90,10 @@ def run_simulated(
 
 
 class ExperimentProgress:
-    """The trials of an experiment so far, written in their order, and the part of the budget that they have used."""
+    """The trials of an experiment so far, written in their order, and the part of the budget that they have used.
+
+    Trials are counted in their order, not in the order of their ends, so an experiment always ends at the same trial.
+    """
 
     def __init__(self, prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial) -> None:
         self.prepared, self._store, self._on_trial = prepared, store, on_trial
@@ -105,7 +111,10 @@ class ExperimentProgress:
         self._on_trial(len(self.trials), len(self.prepared.trials))
 
     def allows(self, position: int, open_calls: int = 0) -> bool:
-        """Return whether the trial at this position may begin."""
+        """Return whether the trial at this position may begin.
+
+        `open_calls` is the sum of the limits of the running trials.
+        """
         budget = self.prepared.experiment.budget
         most = self.prepared.trials[position][0].calls_max
         enough = budget.calls is None or self._calls + open_calls + most <= budget.calls

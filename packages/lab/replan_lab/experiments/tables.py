@@ -1,4 +1,7 @@
-"""The tables of experiments: the metrics of each arm over its trials, with confidence intervals of 95 %."""
+"""The tables of experiments: the metrics of each arm over its trials, with confidence intervals of 95 %.
+
+Shares have Wilson's interval, and means the normal interval. Differences are paired over the same problems and seeds.
+"""
 
 import csv
 import io
@@ -139,7 +142,10 @@ def is_success(trial: Trial) -> bool:
 
 
 def success_by(trials: Sequence[Trial], calls: int) -> int:
-    """Return the number of trials that succeed within this number of calls."""
+    """Return the number of trials that succeed within this number of calls.
+
+    It equals the success with that budget if the decisions of the search do not depend on the budget.
+    """
     return sum(1 for trial in trials if is_success(trial) and trial.calls <= calls)
 
 
@@ -189,7 +195,10 @@ def _causes(trials: Sequence[Trial]) -> Iterator[Row]:
 
 
 def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
-    """Count the rejections by their depth for each category; a retry in place has the depth 0 (S42, S44)."""
+    """Count the rejections by their depth for each category; a retry in place has the depth 0 (S42, S44).
+
+    Trials of problems without a category are grouped by the level at which the problem is hard.
+    """
     for group, members in _groups(trials, lambda trial: trial.category or trial.cause or "all"):
         counts = Counter(depth for trial in members for depth in trial.depths)
         counts[0] += sum(trial.retries for trial in members)

@@ -1,4 +1,8 @@
-"""The frozen values of a planning domain: types, predicates and actions; and of a problem: objects, state and goal."""
+"""The frozen values of a planning domain (types, predicates, actions) and of a problem (objects, initial state, goal).
+
+They cover typed STRIPS with negative preconditions, conditional effects and non-deterministic effects (`oneof`).
+`replan_lab.pddl.domain_reader` reads them from PDDL.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

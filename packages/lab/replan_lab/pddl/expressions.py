@@ -1,4 +1,8 @@
-"""Reads the parenthesised expressions of PDDL, with their lines, within limits of size and nesting. Pure."""
+"""Reads the parenthesised expressions of PDDL, with their lines, within limits of size and nesting. Pure.
+
+The libraries that read PDDL do not return line numbers, and one of them recurses without a limit. So the text is read
+here. PDDL is case-insensitive: all words are returned in lower case.
+"""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Grounding: replaces the parameters of an action by objects, in its precondition and effects. Pure."""
+"""Grounding: replaces the parameters of an action by objects, in its precondition and effects. Pure.
+
+Only the actions that a plan names are grounded. Nothing is enumerated.
+"""
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet

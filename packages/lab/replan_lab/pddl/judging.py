@@ -193,7 +193,10 @@ def _unmet_at_start(problem: PddlProblem) -> list[str]:
 
 
 def _reword_finding(finding: Finding) -> Finding:
-    """Return the finding with a message that suits a list of actions."""
+    """Return the finding with a message that suits a list of actions. A finding of another kind is returned unchanged.
+
+    The guard's own message suggests other dependencies of steps, which such a list cannot express.
+    """
     why = _WHY.get(Code(finding.code)) if finding.tokens and finding.code in set(Code) else None
     if why is None:
         return finding
@@ -256,7 +259,8 @@ def _action_finding(finding: Finding, judgement: PddlJudgement) -> dict[str, Any
 def make_plan(context: Context) -> str:
     """Return the plan for the accepted actions as JSON text: the generator `PddlPlanGenerator`.
 
-    Without accepted actions, or if they make no plan, the text is an empty object.
+    Without accepted actions, or if they make no plan, the text is an empty object. The guard of the plan rejects this
+    object. It checks each action again, because a workflow may accept actions with another guard than `pddl_actions`.
     """
     return json.dumps(_plan_for(context))
 

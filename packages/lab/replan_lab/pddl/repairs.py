@@ -1,4 +1,8 @@
-"""Finds actions of a domain that make the unmet conditions of an action or of the goal true. Pure."""
+"""Finds actions of a domain that make the unmet conditions of an action or of the goal true. Pure.
+
+The objects of such an action follow from the condition that it must make, and from the atoms that hold in the state.
+Objects that stay open are shown as parameters. Nothing is enumerated.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -46,7 +50,10 @@ def state_after(actions: Sequence[PlanAction], domain: PddlDomain, problem: Pddl
 def repairs_for(
     needed: Sequence[Literal], state: AbstractSet[Atom], domain: PddlDomain, problem: PddlProblem
 ) -> tuple[Repair, ...]:
-    """Return at most `REPAIRS_MAX` actions that make unmet literals of `needed` true, the best first."""
+    """Return at most `REPAIRS_MAX` actions that make unmet literals of `needed` true, the best first.
+
+    Actions after which all of `needed` holds come first, then other actions that can run.
+    """
     lacking = [literal for literal in needed if not holds(literal, state) and literal.atom.predicate != EQUAL]
     search = _Search(domain, problem, frozenset(state), needed)
     found = {
@@ -69,7 +76,10 @@ class _Search:
         self._objects: dict[str, list[str]] = {}
 
     def find_repairs(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
-        """Yield a repair for each effect of an action that makes a literal true."""
+        """Yield a repair for each effect of an action that makes a literal true.
+
+        Its objects are the first with which the action can run. If there are no such objects, parameters stay open.
+        """
         for effect in _sure_effects(schema.effect):
             if effect.positive is not literal.positive or effect.atom.predicate != literal.atom.predicate:
                 continue

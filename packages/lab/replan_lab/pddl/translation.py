@@ -1,4 +1,10 @@
-"""Turns a sequential plan for a PDDL problem into a plan of this product, which the guards judge. Pure."""
+"""Turns a sequential plan for a PDDL problem into a plan of this product, which the guards judge. Pure.
+
+Each action becomes a step that cannot fail and waits for the one before it. An atom becomes a token. If some condition
+says that an atom must not hold, a second token stands for its absence. The alternatives of `oneof` become outcomes. A
+conditional effect becomes a plain effect if all possible states agree on its condition. If they differ, the action
+becomes one step for each case, and tokens that count the actions keep the order.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -110,7 +116,10 @@ class _Progression:
             self.missing = _fewest_unmet(self.goal, states)
 
     def _record_step(self, step: GroundAction, states: States) -> States:
-        """Record what a step does in these states, and return the states after it."""
+        """Record what a step does in these states, and return the states after it.
+
+        If there are more than `STATES_MAX`, only some are returned, but more than `STATES_MAX`.
+        """
         atoms = sorted(step.effect_condition_atoms())
         groups: dict[tuple[bool, ...], list[frozenset[Atom]]] = {}
         for state in states:

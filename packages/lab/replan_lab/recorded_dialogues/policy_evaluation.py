@@ -225,7 +225,10 @@ def tables_of(comparison: PlayedRecords) -> dict[str, Table]:
 
 
 def _arms(comparison: PlayedRecords, tasks: Bootstrap, models: Bootstrap) -> Iterator[Row]:
-    """Yield the success of each arm, and its difference to the baseline."""
+    """Yield the success of each arm, and its difference to the baseline.
+
+    The interval `together` holds for all arms at once (Bonferroni). `models` is a bootstrap over models.
+    """
     baseline = baseline_of(comparison.played)
     base = comparison.success(baseline)
     level = 1 - 0.05 / max(1, len(comparison.played) - 1)

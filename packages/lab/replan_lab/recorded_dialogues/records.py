@@ -1,6 +1,7 @@
 """Reads recorded dialogues: what models proposed, and the verdict on each proposal.
 
-A file has one JSON object a line, in one of four forms, and may be gzipped.
+A file has one JSON object a line, in one of four forms, and may be gzipped. A record has the hash of a reply instead of
+its text. docs/how-to/run-an-experiment.md shows a record.
 """
 
 import gzip
@@ -102,7 +103,10 @@ class Records:
 
 
 def _proposals(line: Mapping[str, Any]) -> RecordedDialogue | None:
-    """Return the dialogue of an episode with tools, in which a model may propose two solutions (MINT-bench)."""
+    """Return the dialogue of an episode with tools, in which a model may propose two solutions (MINT-bench).
+
+    Returns None for an episode with feedback in words, since no other episode has the same conditions.
+    """
     if line["feedback"]:
         return None
     proposals = [position for position, turn in enumerate(line["seq"]) if turn[0] == "S"]
@@ -122,7 +126,10 @@ _RUN = re.compile(r"ic_sql_(?P<kind>multiturn|react)_(?P<model>.+?)[-_]?(?P<turn
 
 
 def _rewards(line: Mapping[str, Any]) -> RecordedDialogue:
-    """Return the dialogue of a run with graded rewards (InterCode)."""
+    """Return the dialogue of a run with graded rewards (InterCode).
+
+    An error of the database names what is wrong. A result says more than `wrong` only if the schema is not known.
+    """
     named = _RUN.fullmatch(line["run"])
     run = (named["kind"] + " " + named["model"]).removeprefix("multiturn ") if named else line["run"]
     model = f"{run}, schema {'given' if named and named['schema'] else 'unknown'}"

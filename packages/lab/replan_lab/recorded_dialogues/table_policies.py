@@ -1,4 +1,7 @@
-"""Makes a policy over recorded dialogues from a policy file (`configs/policies`)."""
+"""Makes a policy over recorded dialogues from a policy file (`configs/policies`).
+
+The policy decides as in a run of a workflow with one step.
+"""
 
 from actors.policy.author import Author
 from actors.policy.belief import BeliefModel, Past
@@ -19,7 +22,11 @@ _LEAST = 0.001
 
 
 def decide_by(policy: Policy) -> RecordedPolicy:
-    """Return the policy over recorded dialogues that decides by a rule table."""
+    """Return the policy over recorded dialogues that decides by a rule table.
+
+    What is known of the model replaces the `author` of the table. The workflow has one step, so a decision to go back
+    is a new attempt. The rules that end a run (`stuck`, `not_worth_it`) are not part of a policy, and are not played.
+    """
 
     def choose(seen: Seen) -> Move:
         own = _with_author(policy, seen)

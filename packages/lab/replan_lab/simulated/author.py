@@ -204,7 +204,10 @@ def _draw_kind(request: Request) -> str:
 
 
 def _words_listed(request: Request, view: int) -> list[str]:
-    """Return the words of the problem that a recon with this view lists; empty if `texts_vary` is 0."""
+    """Return the words of the problem that a recon with this view lists; empty if `texts_vary` is 0.
+
+    The view determines one word. If the meaning is drawn at random, up to three random words are listed.
+    """
     words = sorted(set(_WORD.findall(request.world.problem)))
     if not words or not request.world.profile.texts_vary:
         return []
@@ -260,7 +263,10 @@ def _critique(request: Request) -> dict[str, Any]:
 
 
 def _plan(request: Request) -> dict[str, Any]:
-    """Return the plan that follows from the views of the accepted artifacts and from its own view."""
+    """Return the plan that follows from the views of the accepted artifacts and from its own view.
+
+    The views of a draft whose critique is good are kept, until a guard rejects the plan.
+    """
     world, draft = request.world, request.dependency("plan")
     kept = request.dependency("critique").get("overall_assessment") == "good" and not request.material.get("retry")
     views: dict[str, int] = read_views(draft) if kept else {}
@@ -292,7 +298,10 @@ def _another_level(profile: AuthorProfile, level: str, *words: object) -> str:
 
 
 def _classification(request: Request) -> dict[str, Any]:
-    """Return the cause that fits the topmost wrong level of the rejected plan, at the accuracy of the profile."""
+    """Return the cause that fits the topmost wrong level of the rejected plan, at the accuracy of the profile.
+
+    The cause is `unclear` if the profile has no accuracy, or if the problem cannot be solved.
+    """
     world = request.world
     level = world.wrong(read_views(" ".join(request.material.get("retry", ()))))
     if world.profile.classifier is None or level is None or level == UNSOLVABLE:

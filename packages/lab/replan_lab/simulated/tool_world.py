@@ -1,6 +1,8 @@
 """Simulated executions: the task, plans for it, and the world of its tools.
 
-A task has goals of several steps, and tools that can do each step.
+A task has goals of several steps, and tools that can do each step. A plan uses one of the tools of each step. Every
+random number is a function of the seed and of the tool or the request, so policies that make the same call see the same
+result. Some tools never work during a trial. Other faults are drawn for each call.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -189,7 +191,10 @@ class ToolWorld:
         return self._judge(step, node) if check else self._report(tool, step, node)
 
     def do_by_hand(self, step: str, share: float) -> bool:
-        """Let a person do a step, and return whether they can."""
+        """Let a person do a step, and return whether they can.
+
+        They can do a share of the steps (`share`), once the results that the step needs hold.
+        """
         able = self.task.needs(step) <= self.done and draw(self.seed, step, "by hand") < share
         if able:
             self.done.add(step)
@@ -206,7 +211,10 @@ class ToolWorld:
         return Called(ToolOutcome.SUCCEEDED) if holds != wrong else Called(ToolOutcome.FAILED, "the result is wrong")
 
     def _do_work(self, tool: str, step: str, node: str) -> bool:
-        """Do the work of a call, and return whether it brings its result."""
+        """Do the work of a call, and return whether it brings its result.
+
+        A step brings no result before the results that it needs hold.
+        """
         if not self.task.needs(step) <= self.done or self._never_works(tool, "unsuited", self.odds.unsuited):
             return False
         brought = not self._chance(self.odds.fails, node, "fails")

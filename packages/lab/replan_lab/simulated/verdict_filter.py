@@ -1,4 +1,8 @@
-"""Changes verdicts for experiments: it withholds or replaces findings, and makes guards err."""
+"""Changes verdicts for experiments: it withholds or replaces findings, and makes guards err.
+
+The search reads the codes and places of findings. The author (a simulated model) reads their messages. They may get
+different findings. Every change depends only on seed, problem and attempt, so a repetition gives the same verdict.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

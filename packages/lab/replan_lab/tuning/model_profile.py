@@ -284,7 +284,10 @@ def divide_calls(calls: int | None, tasks: int) -> int:
 
 
 def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
-    """Return the keys of a workflow for its calls, which are measured and then written."""
+    """Return the keys of a workflow for its calls, which are measured and then written.
+
+    These are the prompts for a small context window, and the largest number of tokens in a reply.
+    """
     keys: dict[str, Any] = {"model_settings": {"compact": True}} if compact else {}
     return keys | ({} if output_tokens is None else {"output_tokens_max": output_tokens})
 
@@ -292,7 +295,10 @@ def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
 def measurement_definition(
     tasks: Path, model: str, calls: int | None, usd: float | None, count: int, *, keys: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the definition of the experiment that measures a model on a file of `count` tasks."""
+    """Return the definition of the experiment that measures a model on a file of `count` tasks.
+
+    `keys` are the keys of `call_keys`.
+    """
     budget = ({} if calls is None else {"calls": calls}) | ({} if usd is None else {"usd": usd, "exact": True})
     return {
         "name": "measured",

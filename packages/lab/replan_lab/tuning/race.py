@@ -1,6 +1,8 @@
 """The race: rungs of experiments, each with the better half of the previous rung's entrants, within one limit.
 
-An entrant is a workflow with a policy.
+An entrant is a workflow with a policy. It is tried with the largest cap, which also shows the result of each smaller
+cap (`equal_calls.py`). Each rung is an experiment of `replan lab experiment`. Its definition and results are files, so
+an interrupted race continues where it stopped, and pays for no trial twice.
 """
 
 import math
@@ -115,7 +117,10 @@ class EntrantStanding:
 
 
 def standings(curves: Sequence[Curve], caps: Sequence[int]) -> list[EntrantStanding]:
-    """Return every entrant with every cap, best first: most successes, then fewest calls, then the smaller cap."""
+    """Return every entrant with every cap, best first: most successes, then fewest calls, then the smaller cap.
+
+    Only pairs on which all entrants were tried count. If there are no such pairs, the result is empty.
+    """
     pairs = common_pairs(curves)
     if not pairs:
         return []
@@ -231,7 +236,10 @@ class Race:
         return next((row for row in self.rows if row.entrant != self.rows[0].entrant), None)
 
     def _prepare_rung(self, first_seed: int, rungs: int, installation: Installation) -> PreparedExperiment:
-        """Write the definition of the next of the remaining rungs, and prepare it."""
+        """Write the definition of the next of the remaining rungs, and prepare it.
+
+        It may use an equal share of the remaining calls and money.
+        """
         budget: dict[str, Any] = {}
         count = REPETITIONS_MAX_BY_MONEY
         if self.order.calls is not None:

@@ -1,4 +1,7 @@
-"""The outcome of folding a recorded run again: the first decision that differs, and the reason. Pure."""
+"""The outcome of folding a recorded run again: the first decision that differs, and the reason.
+
+Also reports on many runs. Pure.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

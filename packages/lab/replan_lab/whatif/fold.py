@@ -1,4 +1,9 @@
-"""Folds a recorded run under other rules, and compares each decision with the recorded one. Pure."""
+"""Folds a recorded run under other rules, and compares each decision with the recorded one. Pure.
+
+The machine gets the recorded facts from outside. In an append, the facts come first. The other events are decisions of
+the machine, and are made again here. The first different decision ends the comparison, because the answers to it are
+not recorded.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +40,11 @@ TEXT_MAX = 300
 
 
 def compare_run(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> RunComparison:
-    """Return the comparison of a recorded run under an edit."""
+    """Return the comparison of a recorded run under an edit.
+
+    If decisions differ, the run is folded again without the edit. If the program itself decides differently at the same
+    record or before, the edit is not the cause.
+    """
     if not run.events:
         return RunComparison(run.run, FoldOutcome.UNREADABLE, run.status, reason="the run has no records")
     unaffected = edit.affects(run.events[0].event)
@@ -153,7 +162,10 @@ class Fold:
         return position == 1 and isinstance(self._run.events[1].event, RunResumed)
 
     def _is_held_back(self, more: Any, position: int) -> bool:
-        """Return whether a decision at the end of an append was postponed when the run was recorded."""
+        """Return whether a decision at the end of an append was postponed when the run was recorded.
+
+        A call that the daily budget did not allow is requested later, so it is in a later record.
+        """
         call = call_in(more)
         return (
             self._edit.daily_budget

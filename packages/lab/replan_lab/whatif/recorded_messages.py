@@ -1,4 +1,7 @@
-"""Rebuilds messages from outside from a run's records: replies, verdicts, answers, notes, times and tools. Pure."""
+"""Rebuilds messages from outside from a run's records: replies, verdicts, answers, notes, times and tools. Pure.
+
+A recorded fact is turned into its original message, so the tested machine accepts it again.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -37,7 +40,11 @@ def may_come_from_outside(placed: PlacedEvent) -> bool:
 
 
 def may_follow_a_fact(placed: PlacedEvent) -> bool:
-    """Return whether an event may be a fact that comes after another fact in the same append."""
+    """Return whether an event may be a fact that comes after another fact in the same append.
+
+    A driver that takes a run over records the messages of its inbox first. The machine decides after the last of these
+    messages.
+    """
     return placed.inbox is not None or isinstance(placed.event, RunResumed)
 
 

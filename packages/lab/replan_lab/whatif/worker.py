@@ -1,4 +1,8 @@
-"""The process that folds: `python -m replan_lab.whatif.worker`, driven over pipes by `replan_lab.whatif.processes`."""
+"""The process that folds: `python -m replan_lab.whatif.worker`, driven over pipes by `replan_lab.whatif.processes`.
+
+It is a separate process, so that a guard that never ends can be killed, and so that another checkout can be run. The
+first line of its input is the edit, and each further line is a run. It writes one line of JSON for each input line.
+"""
 
 import os
 import sys
