@@ -408,9 +408,10 @@ def next_event(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEv
 def _finish_run(state: State, event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
     """Return the run's end with its counts. If the search compares branches, it names the best branch."""
     end = RunFinished.of(event)
-    if (counted := count_attempts(state, succeeded=end.outcome is PlanningOutcome.SUCCESS)) is not None:
-        end = end.model_copy(update={"counted": counted})
     end = end if tree is None else end_with_best(tree, end)
-    if end.outcome is PlanningOutcome.SUCCESS and not state.run.child:
+    succeeded = end.outcome is PlanningOutcome.SUCCESS
+    if (counted := count_attempts(state, succeeded=succeeded)) is not None:
+        end = end.model_copy(update={"counted": counted})
+    if succeeded and not state.run.child:
         end = end.model_copy(update={"demands": problem_demands(state.specification)})
     return end
