@@ -193,9 +193,7 @@ async def test_every_page_is_accessible_in_light_and_dark_and_on_a_narrow_screen
             f"/questions/{asking}/q1",
         ]
         paths += [
-            f"/runs/{name}?tab={tab}"
-            for name in await of_other_kinds(web, tmp_path / "project")
-            for tab in ("plan", "timeline")
+            f"/runs/{name}?tab={tab}" for name in await of_other_kinds(web, tmp_path / "project") for tab in LISTS
         ]
         page = await signed_in(browser, web)
         for path in paths:
