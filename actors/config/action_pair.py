@@ -59,8 +59,8 @@ class ActionPair(Config):
     escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
         default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
     )
-    """The steps to redo after failures of a guard, by the guard's name in this file, even if the target level replaces
-    it."""
+    """The steps to redo after a guard rejects. Each key is a guard's name as written in this file, even if another
+    guard judges in its place at the target level."""
     prompt: Name | None = None
     """The id of the prompt entry; null uses the entry with the step's id, or else the one of its role."""
     generator_config: Mapping[str, Any] = Field(default_factory=dict)

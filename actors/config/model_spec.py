@@ -161,7 +161,7 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
         return _read_prefixed(prefix, rest, place)
     if prefix == "openai" and rest:
         hint = f"write {rest}; OPENAI_BASE_URL names the server"
-        raise UsageProblem("there is no prefix `openai:` for the models of a server", place=place, hint=hint)
+        raise UsageProblem("a model of a server is named without the prefix `openai:`", place=place, hint=hint)
     if not text.isprintable() or " " in text:
         raise UsageProblem("a model's name has no spaces or control characters", place=place, hint=GRAMMAR)
     if colon and (near := closest(prefix, _FREQUENT, cutoff=0.8)):

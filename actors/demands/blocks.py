@@ -202,7 +202,6 @@ class Block(NamedTuple):
     end: int
     depth: int = 0
     """The indentation of a list item in columns, or the level of a heading; 0 if the level is not known."""
-    ordered: bool = False
     checked: bool = False
     """Whether the box of a list item is ticked. Such an item is done."""
 
@@ -315,7 +314,7 @@ class _Cutter:
             box = _BOX.match(head, item.end())
             start, checked = (box.end(), box["mark"] in {"x", "X"}) if box else (item.end(), False)
             depth = len(item["indent"].expandtabs(4))
-            self.block = Block(BlockForm.ITEM, line.start + start, line.end, depth, item["number"] is not None, checked)
+            self.block = Block(BlockForm.ITEM, line.start + start, line.end, depth, checked)
 
     def _add_prose(self, line: _Line, head: str) -> Iterator[Block]:
         subject = _SUBJECT.match(head)

@@ -341,7 +341,7 @@ class RunFinished(ending.RunFinished):
     counted: ModelCounts | None = Field(default=None, exclude_if=lambda counted: counted is None)
     """The counts of the model's attempts, for later runs; None if they count for nothing."""
     demands: tuple[DemandPlace, ...] | None = Field(default=None, exclude_if=lambda demands: demands is None)
-    """The demands of the problem; None if views read them from its text."""
+    """The demands of the problem; None if they are not stored, so that views find them in the problem's text."""
 
     @classmethod
     def of(cls, end: ending.RunFinished) -> "RunFinished":

@@ -278,10 +278,12 @@ def _token_source_hint(plan: Plan, token: str, given: Given) -> str:
     named: Mapping[str, ReadableResult] = {**given.results, **given.step_results}
     names = sorted(name for name, result in named.items() if token in result.values)
     if not names:
-        return "no result tells it."
+        return "no result reports this value."
     steps = sorted(step.step_id for step in plan.steps if token in _result(step, given).values)
-    here = f", as that of step {printable(steps[0])} is" if steps else ""
-    return f"let it be made by a step whose result tells it (generator {_list_tokens(names)}{here})."
+    here = f" Step {printable(steps[0])} is such a step." if steps else ""
+    return (
+        f"let a step make the token whose result reports the value: one with the generator {_list_tokens(names)}.{here}"
+    )
 
 
 def _list_tokens(names: Any) -> str:

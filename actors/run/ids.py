@@ -1,8 +1,8 @@
 """The names of calls and waits. Journals store these names, so their form never changes.
 
-A call asks a model or another generator for one reply. It is about a *node*. The first call about a node has the node's
-name. A second call has `/c` after this name. Further tries of a call have `.tTRY` after the call's name. Each kind of
-agent names its nodes. The part of a name before a slash is the step.
+A call asks a model or another generator for one reply, about one *node*: usually an attempt at a step. Each kind of
+agent decides how its nodes are named. The part of a node's name before a slash is the step. The first call about a node
+has the node's name. A second call has `/c` after this name. Further tries of a call have `.tTRY` after the call's name.
 """
 
 import re

@@ -72,7 +72,7 @@ class RunState(Generic[C]):
     """Whether the run's model or a guard was changed and the next driver has to open it. Until then no request is made.
     """
     never_strict: str = NEVER_STRICT
-    """Why the run cannot be made `strict`, as a sentence without its end; empty if it can."""
+    """Why the run cannot be made `strict`, as a sentence without its full stop; empty if it can."""
     changes: Mapping[str, Any] = field(default_factory=dict)
     """The settings changed since the run began that also apply to its child runs, as a message for them."""
     reopening: bool = False

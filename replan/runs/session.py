@@ -178,7 +178,7 @@ class RunSession:
         row = await self._engine.journal.row(self._run)
         has_reason = bool(row.detail) if row.status == "running" else not row.unread
         if row.owner is None and row.next_wake is None and not has_reason:
-            self._note("the host has not taken the run up yet: it is busy; Ctrl-C leaves the run to it")
+            self._note("the host is busy and has not taken up the run yet; Ctrl-C leaves the run to the host")
 
     def _report_undrivable(self, why: str) -> None:
         self._note(why)

@@ -97,7 +97,7 @@ def acquire(
     if explain:
         return _explain(profile, as_json=invocation.json)
     if goal is None:
-        raise UsageProblem("no goal is given", place="GOAL", hint="say in words what the schema is to be filled for")
+        raise UsageProblem("no goal is given", place="GOAL", hint="say in words what the schema is for")
     import trio
 
     from actors.run.limits import split_limits

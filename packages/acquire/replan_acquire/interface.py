@@ -42,7 +42,7 @@ class AcquisitionOrder(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     goal: Annotated[str, Field(min_length=1, max_length=GOAL_BYTES_MAX)] = Field(
-        description="What the schema is to be filled for, in a sentence."
+        description="The purpose of the schema, in a sentence."
     )
     profile: _Name = Field(description="The name of a profile; the offer lists them.")
     documents: _Name | None = Field(

@@ -83,7 +83,7 @@ def check(
     flags = {"json": as_json, "jsonl": as_jsonl}
     named = [name for name, given in flags.items() if given] + [form] * (form != "text")
     if len(set(named)) > 1:
-        raise UsageProblem("more than one form is named", place="--format", hint="leave --json or --jsonl out")
+        raise UsageProblem("several output formats are named", place="--format", hint="leave --json or --jsonl out")
     if assurance is not None:
         check_assurance(level)
     from replan.api.check import Standard, judge_plan

@@ -230,7 +230,7 @@ def enter_iteration(state: State) -> Hop:
         return Hop("aborted", "the run is aborted: a required value cannot be had", writes)
     iterations_max = state.config.profile.caps.iterations
     if number > iterations_max:
-        return Hop("iterations_exceeded", f"{iterations_max} passes through the graph are the most", writes)
+        return Hop("iterations_exceeded", f"{iterations_max} passes through the graph are the limit", writes)
     return Hop("continue", f"planning step {number}", writes)
 
 

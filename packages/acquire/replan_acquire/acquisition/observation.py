@@ -92,7 +92,7 @@ def read_stated_quantity(
     text = compose_characters(passage.text)
     spans = find_quote(text, quote)
     if not spans:
-        return Refusal(code=RefusalCode.QUOTE_MISSING, message="the quote does not stand in the source")
+        return Refusal(code=RefusalCode.QUOTE_MISSING, message="the source does not contain the quote")
     source = Source(text, passage.decimal_mark, passage.language)
     return find_quoted_value(source, spans, value, unit, wanted=wanted, table=table, declared=units)
 
@@ -239,7 +239,7 @@ def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tupl
     spec = schema.fields[path]
     passage = find_passage(state.planner.last_observation, source, quote)
     if passage is None:
-        return rejected("missing_evidence", "the quote does not stand in the source")
+        return rejected("missing_evidence", "the source does not contain the quote")
     value = _value_text(given.get("value"))
     confidence = _confidence(given.get("confidence"))
     numeric = spec.type == "number"

@@ -145,7 +145,7 @@ def _check_goal(goal: object) -> None:
             f"the goal is text, not {type(goal).__name__}", place="GOAL", hint="describe it in plain text"
         )
     if not goal.strip():
-        raise UsageProblem("the goal is empty", place="GOAL", hint="say what the schema is to be filled for")
+        raise UsageProblem("the goal is empty", place="GOAL", hint="say what the schema is for")
     size = len(goal.encode(errors="replace"))
     if size > GOAL_BYTES_MAX:
         hint = f"at most {GOAL_BYTES_MAX:,} bytes; put material into documents"

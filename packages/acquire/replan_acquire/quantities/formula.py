@@ -103,7 +103,7 @@ def parse_formula(text: str) -> Formula:
     try:
         tree = ast.parse(" ".join(text.split()), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise FormulaUnreadable("not arithmetic over the names of fields") from None
+        raise FormulaUnreadable("a formula has only arithmetic and names of fields") from None
     reader = _Reader()
     root = reader.node(tree.body, 0)
     return Formula(text, root, tuple(dict.fromkeys(reader.names)), tuple(dict.fromkeys(reader.numbers)))

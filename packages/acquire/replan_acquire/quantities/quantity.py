@@ -47,7 +47,7 @@ class RefusalCode(StrEnum):
     WRONG_UNIT = "wrong_unit"  # the unit is known, but it measures something else
     TOO_LONG = "too_long"  # the text is over its limit
     OUT_OF_RANGE = "out_of_range"  # larger than `MAGNITUDE_MAX`
-    QUOTE_MISSING = "quote_missing"  # the quote does not stand in the source
+    QUOTE_MISSING = "quote_missing"  # the source does not contain the quote
     VALUE_NOT_IN_QUOTE = "value_not_in_quote"  # the quote stands there, but not with this number
     QUOTE_CUT = "quote_cut"  # the quote begins or ends inside the number, or leaves its unit, currency or scale out
     NOT_UNDERSTOOD = "not_understood"  # words beside the number may be a part of the quantity

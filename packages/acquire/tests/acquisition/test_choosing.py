@@ -103,7 +103,7 @@ def test_the_other_rows_of_a_table_are_within_the_bounds_of_the_field_too():
 
 def test_a_quote_of_another_source_than_the_one_that_is_named_is_not_taken():
     [rejection] = observed("There are 40 shops", source="b.md").rejections
-    assert (rejection.code, rejection.message) == ("missing_evidence", "the quote does not stand in the source")
+    assert (rejection.code, rejection.message) == ("missing_evidence", "the source does not contain the quote")
 
 
 def test_a_quote_that_leaves_the_unit_out_is_not_taken_and_the_message_says_what_to_quote():

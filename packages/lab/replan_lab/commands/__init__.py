@@ -11,7 +11,7 @@ _ROWS = (
     ("recorded", "Play policies over recorded dialogues of models."),
     ("queue", "Compare two orders of work on many tasks with one budget."),
     ("profile", "Measure a model, and find the settings that suit it."),
-    ("whatif", "Fold recorded runs under edited rules."),
+    ("whatif", "Decide recorded runs again with edited rules."),
     ("pddl", "Plan problems in PDDL, and check plans for them."),
 )
 

@@ -127,7 +127,7 @@ def check(
     from replan_lab.pddl.judging import judge_sequence
 
     if as_json and form not in ("text", "json"):
-        raise UsageProblem("more than one form is named", place="--format", hint="leave --json out")
+        raise UsageProblem("several output formats are named", place="--format", hint="leave --json out")
     if assurance is not None:
         check_assurance(level)
     if (domain, problem, *plans).count("-") > 1:

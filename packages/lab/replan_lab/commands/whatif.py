@@ -63,7 +63,7 @@ def whatif(
     everything: bool,
     as_json: bool,
 ) -> int:
-    """Fold recorded runs under an edited workflow, guard, policy or program, and compare each decision.
+    """Decide recorded runs again under an edited workflow, guard, policy or program, and compare.
 
     Nothing is called and nothing is written. Without an edit, this program is compared with the one that recorded.
     Without RUN, all runs of the home are folded, waiting runs first; --workflow then applies only to runs of a workflow

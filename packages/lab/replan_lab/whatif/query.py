@@ -50,7 +50,7 @@ class WhatIfQuery:
 def findings_of(asked: WhatIfQuery, environment: Mapping[str, str] = os.environ) -> list[RunComparison]:
     """Return the comparison of each run: waiting runs first, then the newest first.
 
-    `environment` names the home. Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
+    `environment` names the home. Raises `RunNotFound`, and `UsageProblem` for an edit that cannot be used.
     """
     home = locate_home(environment)
     config = read_user_config(home.config)
@@ -117,12 +117,13 @@ async def awhatif(
     time_limit: float = LIMIT_SECONDS,
     home: Home = None,
 ) -> tuple[RunComparison, ...]:
-    """Fold recorded runs under an edited workflow, guard, policy or program; return a comparison for each run.
+    """Decide recorded runs again under an edited workflow, guard, policy or program, and compare the decisions.
 
-    Waiting runs come first. `runs` are ids; without ids, all runs are folded. `workflow` and `policy` are shipped names
-    or files. `guards` have the form `NAME` or `STEP=NAME`. `release` is the folder of another checkout. `plugins` are
-    files beside the files of the home's settings. `time_limit` is in seconds for one run. If a guard raises or does not
-    end, the outcome of its run is `failed`. Raises `UsageProblem` for an edit that cannot be used, and `RunNotFound`.
+    Returns a comparison for each run; waiting runs come first. `runs` are ids of runs; without ids, all runs are
+    compared. `workflow` and `policy` are shipped names or files. `guards` have the form `NAME` or `STEP=NAME`.
+    `release` is the folder of another checkout. `plugins` are files beside the files of the home's settings.
+    `time_limit` is in seconds for one run. If a guard raises or does not end, the outcome of its run is `failed`.
+    Raises `RunNotFound`, and `UsageProblem` for an edit that cannot be used.
     """
     if isinstance(guards, str) or isinstance(plugins, str):
         raise UsageProblem("should be a list, not a text", place="guards" if isinstance(guards, str) else "plugins")
