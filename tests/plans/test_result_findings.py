@@ -65,7 +65,7 @@ def test_a_value_that_a_tool_uses_is_among_the_preconditions():
 def test_a_value_is_made_by_a_result_that_tells_it_and_not_at_the_start():
     [(_, where, message)] = said(look("red", "green"), mend(), initial_state=["owner"])
     assert where == "initial_state"
-    assert "generator 'look', as that of step look is" in message
+    assert "generator 'look'. Step look is such a step." in message
     known = GIVEN.model_copy(update={"known_values": ("owner",)})
     assert said(look("red", "green"), mend(), initial_state=["owner"], given=known) == []
     [(_, where, message)] = said(mend(effects=["owner"]))

@@ -200,7 +200,7 @@ def test_what_the_other_run_did_is_undone_by_a_fork_only_with_a_person_s_word(re
     undone = replan("undo", fork, "--no-input", "--json", "-q")
     assert undone.exit_code == 6, undone.output
     [question] = json.loads(replan("questions", fork, "--json").stdout)["questions"]
-    assert "the run from which this one was forked has made the call" in json.dumps(question)
+    assert "the original of this fork made the call" in json.dumps(question)
     assert not (tmp_path / "recalled").exists()
     assert replan("answer", f"{fork}/q1", "leave it").exit_code == 0
     assert json.loads(replan("resume", fork, "--no-input", "--json", "-q").stdout)["outcome"] == "undone"

@@ -127,10 +127,10 @@ def test_an_invalid_answer_is_refused_and_the_question_stays_open(replan, two_qu
 
 def test_a_run_goes_on_without_a_declined_answer(replan, two_questions):
     run, questions = two_questions
-    declined_end = "If you decline, the step 'g_recon' is done again without it, as far as its attempts go"
+    declined_end = "If you decline, the step 'g_recon' is attempted again without an answer. When its attempts are used up"
     declined = replan("answer", questions["g_recon"], "--decline")
     assert declined.exit_code == 0
-    assert "is declined. The step 'recon' is done again without it" in declined.stderr
+    assert "is declined. The step 'recon' is attempted again without an answer" in declined.stderr
     again = replan("answer", questions["g_recon"], "--decline", "--json")
     assert "was declined so before" in again.stderr
     assert json.loads(again.stdout)["otherwise"].startswith(declined_end)

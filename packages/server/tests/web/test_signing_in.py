@@ -136,7 +136,7 @@ def test_starts_are_kept_for_each_client_up_to_a_bound(tmp_path, monkeypatch):
 
 def test_a_damaged_database_of_starts_is_reported_with_what_to_do(tmp_path):
     (tmp_path / "starts.sqlite3").write_bytes(b"no database" * 100)
-    with pytest.raises(UsageProblem, match=r"starts\.sqlite3.*remove it"):
+    with pytest.raises(UsageProblem, match=r"starts\.sqlite3.*delete this file"):
         Starts(tmp_path).of_client("a")
 
 
