@@ -14,12 +14,13 @@ RUNS_MIN = 10
 
 
 def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:
-    """Return the counts of a run at its end; None if its attempts do not count for one model.
+    """Return the counts of a run at its end; None if the run does not count.
 
     Attempts count if the run's model wrote them and the belief weighs their verdicts. Slips of form, failed tools and
-    questions to the user do not count. A run needs one such attempt. Without a rejection, it counts if it succeeded.
-    Only a step's retry that shows the rejection of its first attempt counts, since later retries belong to harder
-    tasks. A fork is not counted, since it repeats attempts of another run.
+    questions to the user do not count. A run counts only if at least one of its attempts counts. A run without a
+    rejection must also have succeeded. Of a step's retries, only the retry that shows the rejection of the first
+    attempt counts, since later retries belong to harder tasks. A fork does not count, since it repeats attempts of
+    another run.
     """
     config, run = state.config, state.run
     if config.policy.belief is None or not is_author(config.model) or run.child or run.fork or state.of_former_model:
@@ -58,9 +59,9 @@ Learn = Callable[[Sequence[PlanningEvent]], PlanningEvent]
 
 
 def learner(first: RunStarted) -> Learn | None:
-    """Return how a new run begins with the counts of earlier runs of its model; None if it does not use them.
+    """Return how a new run begins with the counts of earlier runs of its model; None if it does not use such counts.
 
-    They are not used if the policy cannot compare them, or if a profile of the model was measured.
+    The run uses no counts if its policy cannot compare them, or if a profile of the model was measured.
     """
     config = read_config(first.pinned)
     table, family = config.policy.belief, config.author

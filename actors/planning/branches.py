@@ -1,7 +1,8 @@
 """Branches in the state: the branch of an event, and how a branch is opened and pruned. Pure.
 
-All branches share the ledger, the nodes, the open requests and the questions. These have node or request ids, and each
-id contains the number of its branch. Everything else is in the `Branch`, which functions get besides the state.
+All branches share the ledger, the nodes, the open requests and the questions. Nodes, requests and questions have node
+or request ids, and each id contains the number of its branch. All other facts are in the `Branch`, which functions take
+besides the state.
 """
 
 from collections.abc import Collection
@@ -141,8 +142,8 @@ def _same_view(before: State, after: State, branch: Branch) -> bool:
 def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
     """Return the state with a new branch. It starts from artifacts of its parent, `branch`, or from no artifacts.
 
-    If the parent was about to go back, the new branch goes back instead, and gets the reason and later counts. The
-    parent then tries its failed step again.
+    If the parent was about to go back, the new branch goes back in its place, because of the same rejection. The parent
+    then tries its failed step again.
     """
     graph = state.config.graph
     fresh = Branch(number=event.branch, progress=start(graph))
@@ -205,7 +206,7 @@ def _restart_round(branch: Branch) -> Branch:
 def begin_round_everywhere(state: State, branch: Branch, event: Revised) -> tuple[Branch, ...]:
     """Return all branches at the start of a new round. `event` has already been applied to `branch`.
 
-    If a requirement has changed, the other branches go back to the same steps.
+    If a requirement has changed, all other branches go back to the same steps as `branch`.
     """
     others = [other if event.branch is not None else _send_back(state, other, event) for other in state.branches]
     return tuple([branch if other.number == branch.number else _restart_round(other) for other in others])

@@ -177,8 +177,8 @@ def brief_for(state: PlanningState, work: Work) -> Brief:
 def _child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:
     """Return the input of a child run.
 
-    Its problem is the problem of this run. But if the step has dependencies, feedback, or messages or answers of the
-    user, it is the step's whole prompt.
+    The child's problem is usually the problem of this run. But if the step has dependencies, feedback, or messages or
+    answers of the user, the child's problem is the step's whole prompt.
     """
     pinned = state.config.child_of(request.step)
     assert pinned is not None
@@ -200,7 +200,7 @@ def _child_brief(state: State, branch: Branch, request: GenerationRequested) -> 
 def limits_of_child(ledger: Ledger, reserve: Amount, pinned: RunConfig) -> Limits:
     """Return the limits of a child run: the amount reserved for it, and the deadline and patience of its parent.
 
-    It has a `stop_below` of its own, which is 0 if the parent never stops early.
+    `stop_below` comes from the child's own configuration, but is 0 if the parent never stops early.
     """
     above, seconds_left = ledger.limits, ledger.active_left
     amounts: dict[str, Any] = {limit.key: getattr(reserve, limit.key) or None for limit in COUNTED}

@@ -52,7 +52,7 @@ class ChildGenerator:
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:
         """Return the child's artifact and cost; None if the child was parked or has not begun.
 
-        If the child waits for its provider, the parent waits too: it would call the same provider.
+        If the child waits for its provider, the parent waits too, because the parent would call the same provider.
         """
         if envelope.withdrawn:  # This was in the mailbox: what an earlier driver used for it is not looked up.
             return None
@@ -107,7 +107,10 @@ def child_of(brief: ChildBrief) -> ChildRun:
 
 
 def artifact_of(run: str, state: State) -> str:
-    """Return a finished run's plan. Without one, return its last accepted artifact, else a JSON object with the reason.
+    """Return the artifact of a finished run.
+
+    For a successful run, this is the plan, or the artifact of the last step if no step makes a plan. For any other run,
+    this is a JSON object with the reason.
 
     Raises:
         ChildFailed: the run ended because of a bug.
@@ -150,8 +153,8 @@ WAITS_MAX = 1024
 def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:
     """Return the actors of a planning run: for each step and each guard, for the clock and for the classifier.
 
-    The registry must have every plug-in that the workflow names (`Registry.missing`), so that no model takes the place
-    of a plug-in.
+    The registry must have every plug-in that the workflow names (`Registry.missing`), so that no step uses the model in
+    place of a missing plug-in.
     """
     workflow, clock = config.workflow, resources.clock
     registry: Registry = resources.registry

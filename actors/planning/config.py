@@ -104,9 +104,9 @@ class RunConfig(Value):
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
         """Return the configuration after a person changed the model, the limits or settings of a call, or `strict`.
 
-        The limits and the model apply to every step, and to later child runs. They replace a step's own model too,
-        because that model's provider may no longer work. `strict` applies only to the run's own plans: child runs make
-        only parts of them.
+        The limits and the model apply to every step, and to later child runs. A new model also replaces a step's own
+        model, because the provider of the step's model may no longer work. `strict` applies only to the run's own
+        plans, because child runs make only parts of these plans.
         """
         call_fields = (event.model, event.timeout_seconds, event.output_tokens_max)
         if not event.strict and not event.model_settings and all(value is None for value in call_fields):
@@ -157,7 +157,7 @@ class RunConfig(Value):
 
     @property
     def price_known(self) -> bool:
-        """Whether the prices of all its models are known, including those of child runs."""
+        """Whether the prices of all models are known, including models of child runs."""
         prices = (*(item.price for item in self.all), *self.step_prices.values())
         return all(price is not None for price in prices)
 
@@ -168,7 +168,7 @@ class RunConfig(Value):
 
     @property
     def most_calls(self) -> int:
-        """The largest number of calls of a run: the worst case of one round, or the run's limit if that is less."""
+        """The largest number of calls of a run: the lower of the worst case of one round and the run's limit."""
         return min(worst_case_calls(self.graph, self.workflow.classifications_max), self.workflow.max_total_calls)
 
     @cached_property
@@ -207,14 +207,14 @@ class RunConfig(Value):
 
     @property
     def stop_below(self) -> float | None:
-        """The limit `stop_below` of its runs, if nobody sets another; None if its policy has no belief."""
+        """The default `stop_below` of runs with this configuration; None if the policy has no belief."""
         if self.policy.belief is None:
             return None
         return STOP_BELOW if self.workflow.stop_below is None else self.workflow.stop_below
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The limits of its runs, if nobody sets others: values for `LIMIT_KEYS`, by the fields of `Limits`."""
+        """The default limits of runs with this configuration: values for `LIMIT_KEYS`, by the fields of `Limits`."""
         values = {key: getattr(self.workflow, key) for key in LIMIT_KEYS} | {"stop_below": self.stop_below}
         return {LIMITS[name].key: values[key] for key, name in LIMIT_KEYS.items()}
 

@@ -28,7 +28,7 @@ class DraftFindingJson(TypedDict):
     where: str
     """A path into the plan, or a step's id; may be empty."""
     takes: str
-    """What settles it."""
+    """The remedy, in words."""
 
 
 class DraftJson(TypedDict):
@@ -126,7 +126,7 @@ def best_draft(state: State) -> tuple[Node, Verdict | None] | None:
 
     The result is None if the run has not ended, has a plan, or wrote no plan. Only attempts at the last step that wrote
     plans count. The highest score is best. Among equal scores, the fewest errors decide, then the latest attempt. A
-    plan without a verdict is chosen only if all plans lack one.
+    plan without a verdict is chosen only if no plan has a verdict.
     """
     if state.end is None or state.end.outcome == PlanningOutcome.SUCCESS:
         return None
@@ -158,7 +158,7 @@ def plan_of(node: Node) -> Mapping[str, Any] | None:
 def check_options(level: str, workflow: Workflow) -> str:
     """Return the options with which `check` judges a plan like a run.
 
-    `level` is the plan guard's level, empty for none.
+    `level` is the plan guard's level. It is empty if the guard has no level.
     """
     options = [f"--level {level}"] if level not in ("", "medium") else []
     if level == "expansive" and workflow.assurance != "strong_cyclic":

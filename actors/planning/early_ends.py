@@ -23,12 +23,13 @@ from runtime.core.copies import changed
 REPEATS_MAX = 3
 """How often a step's model may write the same rejected artifact in a round before the run ends."""
 REPEATS_AFTER_AFRESH = 2
-"""How many rejected artifacts of a step may repeat earlier ones word for word, after it has begun afresh in this round.
+"""How many rejected artifacts of a step may repeat earlier artifacts word for word, after the step has begun afresh in
+this round.
 """
 
 
 def why_worthless(state: State, decision: Decision) -> str:
-    """Return why no move is worth its calls. If the run is reopened, it decides about the failure then."""
+    """Return why no move is worth its calls. A reopened run decides about the failure again."""
     assert decision.weighing is not None
     best = decision.weighing.options[0]
     chance = f"the best move left, {best.named}, has a chance of {best.chance:.1%} in {count_calls(best.calls)}"
@@ -36,7 +37,7 @@ def why_worthless(state: State, decision: Decision) -> str:
 
 
 def why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> str:
-    """Return why nothing more can be expected of a step in this round; else empty.
+    """Return why a step is stuck for the remaining round; empty if the step is not stuck.
 
     A step that asks a question is not stuck, because the answer begins a new round. With `--keep-trying`, no step is
     stuck.
@@ -55,7 +56,7 @@ def why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> s
 
 
 def why_used_up(state: State) -> str:
-    """Return why a deterministic model has nothing new to write."""
+    """Return the reason for an end of the run because a deterministic model has nothing new to write."""
     return f"{STUCK_FOR_GOOD}: the model {state.config.model} always writes the same for the same prompt"
 
 
@@ -82,7 +83,7 @@ def _is_written_alike(state: State, branch: Branch, node: Node) -> bool:
 
 
 def _repeats_after_afresh(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether an artifact is the second repeat of its step, in a fresh attempt or a later one.
+    """Return whether an artifact is at least the second repeat of a step that has begun afresh in this round.
 
     In the records of InterCode, GPT-4 solved 7 % of the tasks after two equal actions, and none after three.
     """
@@ -185,7 +186,7 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
 
 
 def retry_in_resumed_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
-    """Return the decision about a node. After a cut reply in a visit that a person resumed, it becomes a retry.
+    """Return the decision about a node, or a retry if its reply was cut off in a visit that a person resumed.
 
     The retry needs no remaining attempt, because other steps are not to blame.
     """

@@ -1,8 +1,8 @@
 """Edits of a planning run's plan by a person: which plan may be edited, and the event of an edit. Pure.
 
 People edit the plan of an ended run, its best draft, or the plan that they are asked to review. The guards of its step
-judge the edit before it is posted. Only another edit could change the plan meanwhile, so the verdict is part of the
-message.
+judge the edit before it is posted. Until then, only another edit can change the plan, so the message contains the
+verdict.
 """
 
 import json

@@ -5,8 +5,8 @@ that every kind of agent has are in `actors.run`.
 
 A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`. Its artifact has the same id. In a branch other than the
 first, `.bBRANCH` follows. A generation request has the node's id, plus `.tTRY` from the second try on. The
-classification of a rejection has `/c` after the node's id, and its tries likewise. A judgement request has `judge:`
-before it. A step's id contains neither a slash nor a dot, so every name can be parsed.
+classification of a rejection has `/c` after the node's id, and then also `.tTRY` from the second try on. A judgement
+request has `judge:` before the node's id. A step's id contains neither a slash nor a dot, so every name can be parsed.
 """
 
 from enum import StrEnum
@@ -73,13 +73,13 @@ class Decided(Event):
     rule: str
     """The id of the policy's row, or the name of the built-in rule."""
     code: str = ""
-    """The code of the finding that matched, else of the first finding; empty if there is no finding."""
+    """The code of the finding that matched, or of the first finding if none matched; empty if there is no finding."""
     wanted: tuple[str, ...] | None = None
-    """The targets in the policy's row, if the budgets forbade them; None if `targets` are these targets."""
+    """The targets in the policy's row, if the budgets forbade them; None if the budgets allowed them."""
     delay_seconds: float = 0.0
     """The seconds of back-off before a retry; 0 if there is none."""
     classified: Cause | None = None
-    """The classifier's code, if it selected the row; else None."""
+    """The classifier's code, if this code selected the row; None if it did not."""
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
     """The numbers from which a belief policy made the decision; None for any other policy."""
     afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
@@ -125,15 +125,15 @@ class GenerationRequested(CallRequested):
 
 
 class ClassificationRequested(CallRequested):
-    """A model was asked why a node was rejected, before the search takes a costly step back."""
+    """A model was asked why a node was rejected, before the search goes back at a high cost."""
 
     kind: Literal["classification_requested"] = "classification_requested"
     rule: str
-    """The policy's row that asks for this step back."""
+    """The policy's row that demands going back."""
 
     @property
     def call(self) -> str:
-        """The name of the call that this request is a try of: the node's second call."""
+        """The name of the classification call, which is the node's second call. This request is a try of this call."""
         return classification_id(self.node)
 
 
@@ -182,7 +182,7 @@ ONLY_FORWARD = "this workflow does not go back"
 
 
 class RunStarted(Started):
-    """A planning run began. Its first event, with everything that later decisions depend on."""
+    """A planning run began. This first event stores everything that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned", "attachments")
     added_fields: ClassVar[tuple[str, ...]] = ("attachments", "plugins", "given_facts", "by", "shared")
@@ -210,7 +210,7 @@ class JudgementRequested(Event):
     node: str
     """The id of the attempt."""
     guard: str
-    """The name of the guard; for a composite, its kind."""
+    """The name of the guard; for a composite guard, the name of its kind."""
 
     @property
     def request_id(self) -> str:
@@ -232,7 +232,7 @@ class VerdictReached(TimedEvent):
     elapsed: Seconds
     """How many seconds the guard took."""
     verdict: Verdict
-    """Whether it passed, the score and the findings."""
+    """Whether the artifact passed, the score and the findings."""
 
     @property
     def request_id(self) -> str:
@@ -322,7 +322,7 @@ class NeededAnswer(AskedForm):
     """A question to a person that a run needs answered but may not ask itself."""
 
     node: str
-    """The id of the attempt that it is about."""
+    """The id of the attempt that the question is about."""
     why: str
     """The guard or step that asks, and the rule that leads to the question."""
     review: bool = False
@@ -337,9 +337,9 @@ class RunFinished(ending.RunFinished):
     branch: int = 0
     """The number of the branch with the plan, or else of the branch that got furthest."""
     question: NeededAnswer | None = Field(default=None, exclude_if=lambda question: question is None)
-    """The question that the run may not ask but must have answered; None if there is no such question."""
+    """The question that the run may not ask but must have answered; None if the run needs no answer."""
     counted: ModelCounts | None = Field(default=None, exclude_if=lambda counted: counted is None)
-    """The counts of the model's attempts, for later runs; None if they count for nothing."""
+    """The counts of the model's attempts, for later runs; None if the run does not count."""
     demands: tuple[DemandPlace, ...] | None = Field(default=None, exclude_if=lambda demands: demands is None)
     """The demands of the problem; None if they are not stored, so that views find them in the problem's text."""
 

@@ -72,8 +72,8 @@ from actors.values.given import read_attachments
 from runtime.core.copies import changed, without
 
 Common = RunState[PlanningCall]
-"""The common part of a run. In the functions below, `run` is that part after the event, and `state` the state before
-it.
+"""The common part of a run. In the functions below, `run` is the common part after the event, and `state` is the whole
+state before the event.
 """
 _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
 """The template for new nodes. Copying it takes a fifth of the time that setting all fields takes."""
@@ -114,7 +114,7 @@ def _count_calls(state: State, run: Common, branch: Branch, calls: int) -> State
 def record_reissue(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
     """Return the state after an earlier driver's call was requested again. The cost of the earlier try stays unknown.
 
-    A call made before the fork, by the other run, counts in its branch from the beginning.
+    In a fork, a call that the original run made is not counted again, because the branch has counted it since the fork.
     """
     of_origin = state.run.calls.open[event.replaces].epoch == OF_ORIGIN
     return _count_calls(state, run, branch, branch.calls + (0 if of_origin else event.again.calls))
@@ -223,7 +223,7 @@ ApplyCommon = Callable[[State, Common, CommonEvent], State]
 def apply_event(common: ApplyCommon, state: State, run: Common, event: PlanningEvent) -> State:
     """Return the state after an event.
 
-    `run` is the common part after the event. `common` applies the events that every kind has.
+    `run` is the common part after the event. `common` applies the events that runs of every kind have.
     """
     branch = branch_about(state, event)
     after = _apply_to_branch(common, state, run, branch, event)
@@ -348,10 +348,10 @@ def _record_verdict(state: State, run: Common, branch: Branch, event: VerdictRea
 
 
 def _record_edit(state: State, run: Common, event: PlanCorrected) -> State:
-    """Return the state after a person edited a plan. Its attempt is accepted, with all artifacts that it builds on.
+    """Return the state after a person edited a plan. The plan is accepted, with all artifacts that it builds on.
 
-    An edit of a run that has ended ends the run again, with success. In any other run, the edit approves what is under
-    review.
+    An edit of a run that has ended ends the run again, with success. In any other run, the edit approves the artifact
+    under review.
     """
     node = state.nodes[event.node]
     assert node.artifact is not None

@@ -1,7 +1,7 @@
 """The machine of planning runs: the differences from runs of other kinds. Pure.
 
-A process that only reads a run folds its events. The modules that make decisions and requests are imported only by a
-driver.
+A process that only reads a run applies its events to a state. Only a driver imports the modules that make decisions and
+requests.
 """
 
 from collections.abc import Callable, Mapping
@@ -130,7 +130,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return RunFinished.of(end)
 
     def calls_ahead(self, state: State) -> int:
-        """Return the calls of all attempts of the steps that the best branch still has to make, in one visit each."""
+        """Return the most calls that the latest branch can make in one visit of each step that is not accepted yet."""
         left = [step for step, slot in state.latest.progress.items() if slot.accepted is None]
         budgets = [state.config.graph.budgets[step] for step in left]
         return sum(budget.rmax * budget.calls for budget in budgets if not budget.deterministic)

@@ -19,7 +19,9 @@ TYPED_FIELDS: Mapping[str, tuple[str, ...]] = {
     "recon": ("mentioned_files", "apis_involved", "test_references", "constraints_mentioned"),
     "strategy": ("strategy_id",),
 }
-"""The fields of an artifact that later steps and guards read, by role. Its other fields only explain these."""
+"""The fields of an artifact that later steps and guards read, by role. All other fields of the artifact only explain
+these fields.
+"""
 _WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
 """The keys of a plan that no guard reads. Two plans have the same meaning if they differ only in these keys."""
 
@@ -80,7 +82,7 @@ def _canonical(value: Any, *, plan: bool) -> Any:
 
 
 def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy: Policy) -> Came:
-    """Return which redone steps above a rejected attempt made the same artifact again, and which made another one.
+    """Return which redone steps above a rejected attempt made the same artifact again, and which made a different one.
 
     An artifact is compared with the step's previous accepted artifact of this round, if both were made from the same
     artifacts. The policy says whether texts or meanings are compared. If it has no `agreement`, nothing is compared.

@@ -108,7 +108,7 @@ def _times(number: int) -> str:
 
 
 def _otherwise(step: str, verdict: Verdict) -> str:
-    """Return what happens if it is declined: the decision of `actors.policy.decision` if nobody can be asked."""
+    """Return what happens if the question is declined: the decision that is made when nobody can be asked."""
     if any(finding.code == Code.NOT_UNDERSTOOD for finding in verdict.findings):
         return "the run ends, since the author does not understand the problem."
     askable = [finding for finding in verdict.errors if finding.askable]

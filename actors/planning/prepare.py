@@ -43,10 +43,10 @@ from runtime.models.scripted import ScriptedModel
 
 
 def check_script(model: str, names: Collection[str], owner: str, thing: str) -> None:
-    """Check that a run has a step or a call for each key of a script. Other models need no check.
+    """Check that each key of a scripted model names a step or a call of a run. Other models need no check.
 
-    `names` are those of the steps or calls. `owner` and `thing` are the words of the message, such as `the workflow`
-    and `step`. Raises `UsageProblem` for the first unknown key, whose place it names.
+    `names` are the names of the steps or calls. `owner` and `thing` are the words of the message, such as `the
+    workflow` and `step`. Raises `UsageProblem` with the place of the first unknown key.
     """
     spec = parse_model_spec(model)
     if not isinstance(spec, Scripted):
@@ -65,7 +65,7 @@ OUTPUT_TOKENS = "output_tokens_max"
 TIMEOUT = "model_timeout_seconds"
 """The workflow's key for the time limit of model calls. The option replaces the limits of all steps."""
 _OPTIONS = {**LIMIT_KEYS, TIMEOUT: "timeout"}
-"""The limit that replaces a key of the workflow, by key, if the two have different names."""
+"""The names of the limits that replace keys of the workflow, by key. Any other key has the same name as its option."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ def _with_default_timeout(workflow: Workflow, setup: Setup) -> Workflow:
 
 
 def _set_limits(loaded: LoadedWorkflow, tokens: int | None, seconds: float | None) -> LoadedWorkflow:
-    """Return a workflow and its child workflows with one limit for the replies or calls of all steps, if given."""
+    """Return a workflow and its child workflows with the given limits for the replies and calls of all steps."""
 
     def change(workflow: Workflow) -> Workflow:
         if tokens is not None:
@@ -324,7 +324,7 @@ def pin(
 
 
 def _known_author(policy: Policy, model: str, setup: Setup | None) -> Author | None:
-    """Return the known behaviour of a model, if the belief of the policy has numbers to compare it with.
+    """Return the known behaviour of a model; None if the policy's belief has no numbers for a comparison.
 
     A measured profile comes before the table of families.
     """
@@ -365,7 +365,7 @@ def _call_settings(
 ) -> dict[str, ModelSettings]:
     """Return the settings of each step's calls.
 
-    A person's settings take precedence over the step's, then the workflow's, then the model's.
+    A person's settings take precedence. The settings of the step, the workflow and the model follow in this order.
     """
     steps = {step: workflow.action_pairs[step].model_settings for step in workflow.model_steps}
     if workflow.classifications_max:
@@ -439,7 +439,10 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
 
 
 def _kept_author(before: RunConfig, policy: Policy, setup: Setup) -> Author | None:
-    """Return the author for a fork with this policy: the run's author, if the run's policy had a belief."""
+    """Return the author for a fork with this policy.
+
+    If the run's policy had a belief, the run's author is kept. Otherwise, the author is looked up.
+    """
     return _known_author(policy, before.model, setup) if before.policy.belief is None else before.author
 
 
@@ -457,11 +460,13 @@ NAMED_MAX = 5
 """How many differences are named. Further differences are only counted."""
 
 _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
-"""The keys of a workflow with compared content: the steps, and the files that it names."""
+"""The keys of a workflow whose content is compared: the steps, and the files that the workflow names."""
 
 
 def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:
-    """Return a line about the differences; empty if there are none, or if the source of the workflow is unknown.
+    """Return a line about changes of the workflow since the run began.
+
+    The line is empty if nothing has changed, or if the source of the workflow is unknown.
 
     A workflow that can no longer be read gives a line, not an error, because the run does not need the workflow. The
     model and its price are not compared.

@@ -148,10 +148,10 @@ def _lines_with_facts(node: Node) -> list[str]:
 def escalation_feedback(
     state: State, causes: Sequence[Node], left_out: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return one entry for each cycle that sent the search back over a step.
+    """Return one entry for each rejection that sent the search back over a step, with all rejections of its visit.
 
-    `causes` are the rejections that ended the cycles. The nodes in `left_out` are left out. The newest `window` entries
-    are returned, oldest first.
+    `causes` are the rejections that sent the search back. Rejections in `left_out` are omitted. The newest `window`
+    entries are returned, oldest first.
     """
     feedback: list[Feedback] = []
     for last in reversed(causes):
@@ -217,7 +217,10 @@ def accepted_artifact(state: State, node: str | None) -> Artifact | None:
 
 
 def failure_context(state: State, branch: Branch, node: str) -> Context:
-    """Return the context for a classification: the rejection as `retry`, the step's earlier ones as `escalation`."""
+    """Return the context for a classification.
+
+    `retry` is the rejection, and `escalation` has the earlier rejections of the step.
+    """
     workflow, failed_node = state.config.workflow, state.nodes[node]
     built_on = ((state.nodes[parent].step, state.nodes[parent].artifact) for parent in failed_node.parents)
     earlier_attempts = (

@@ -2,7 +2,7 @@
 
 Such a run is started in the same way as a run for a step of a plan. The execution reserves the child's limits in its
 ledger, and hands a `ChildBrief` to an actor with the handler `ChildGenerator(resources.drive_child, clock).generate`.
-It gets a `Generated` message with the cost, or a `Faulted` message while the child waits for its provider.
+The execution gets a `Generated` message with the cost, or a `Faulted` message while the child waits for its provider.
 `read_replan` reads the text of the reply.
 """
 
@@ -40,11 +40,12 @@ def replan_brief(
 
     `parent` is the id of the execution, and `request_id` the id of its request. `node` names the child run, so a
     request that is made again after a crash continues the same child. `pinned` is the JSON of a `RunConfig`. `limits`
-    are the reservation of the request. `change` has the settings that people have changed since (`RunState.changes`).
+    are the reservation of the request. `change` has the settings that people have changed since the execution began
+    (`RunState.changes`).
 
     `given` should name at least the current tokens as `initial_state`. In a partial replan, it should also name the
     goal state, the invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`). The
-    execution asks it, and starts another child with the answer in `Given.answers`.
+    execution asks the question, and then starts another child with the answer in `Given.answers`.
     """
     return ChildBrief(
         run=child_run(parent, node),
@@ -59,7 +60,7 @@ def replan_brief(
 
 @dataclass(frozen=True, slots=True)
 class NewPlan:
-    """A plan that every guard has accepted, including the given facts."""
+    """A plan that every guard has accepted. It includes the given facts."""
 
     plan: Mapping[str, Any]
 
@@ -83,7 +84,7 @@ class NoPlan:
 def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
     """Return the result of a planning run, read from its reply.
 
-    Never raises: a text that is not JSON object gives `NoPlan`.
+    Never raises: a text that is not a JSON object gives `NoPlan`.
     """
     value = read_reply(text)
     content = value.value if isinstance(value, Parsed) else None

@@ -59,9 +59,9 @@ class EditedPlan(TypedDict):
     node: str
     """The attempt that made the plan."""
     edited_by: str
-    """Who edited it, in words."""
+    """Who edited the plan, in words."""
     changes: list[str]
-    """The lines of YAML that it changes, each after `+`, `-` or a space."""
+    """The lines of YAML that the edit changes, each after `+`, `-` or a space."""
 
 
 class PlanningJson(TypedDict):
@@ -96,26 +96,29 @@ class Result(RunResult):
     proof: Proof = field(default_factory=Proof)
     """The facts that the plan's guard has measured for the proof."""
     needed: NeededAnswer | None = None
-    """The question that the run needs answered but may not ask, because its parent asks; None if there is none."""
+    """The question that the run needs answered but may not ask, because its parent asks; None if the run needs no
+    answer.
+    """
     user: UserTexts | None = None
     """The user's texts, for the table of demands; None for a child run, because its parent has the table."""
     reads_text: bool = True
-    """Whether what made the plan reads the text, as a language model does and a template does not."""
+    """Whether the author of the plan reads the text. A language model reads the text, a template does not."""
     output_tokens: int = 0
     """The token limit of replies of the last rejected step; 0 if no step was rejected."""
     edits: tuple[EditedPlan, ...] = ()
     draft: Draft | None = None
-    """The best plan that the run wrote, not proved; None if it wrote no plan or has a proved plan, and before its end.
+    """The best plan that the run wrote, not proved. None before the end of the run, or if it wrote no plan or has a
+    proved plan.
     """
 
     @property
     def has_draft(self) -> bool:
-        """Whether it has a draft."""
+        """Whether the run has a draft."""
         return self.draft is not None
 
     @property
     def succeeded(self) -> bool:
-        """Whether every guard passed. Then there is a proved plan, unless the workflow has no plan step."""
+        """Whether the run succeeded. A successful run has a proved plan, unless the workflow has no plan step."""
         return self.outcome == "success"
 
     def facts(self) -> tuple[str, ...]:
@@ -231,7 +234,7 @@ def demands_with(state: State, node: Node, value: Mapping[str, Any]) -> DemandTa
 
 
 def _table(user: UserTexts | None, value: Any, made: Sequence[Any]) -> DemandTable | None:
-    """Return the table of demands of a plan. `made` are the accepted values on its path, such as recon's."""
+    """Return the table of demands of a plan. `made` are the accepted values on its path, such as a recon."""
     plan = None if value is None else read_plan(value)[0]
     if plan is None or user is None:
         return None
@@ -250,9 +253,10 @@ def _user_texts_of(state: State) -> UserTexts:
 def best_path(state: State) -> tuple[Node, ...]:
     """Return the best path: the artifacts accepted now, or an earlier accepted artifact and all that it builds on.
 
-    The longest path is the best. Among equally long paths, the highest sum of scores decides, then acceptance now, then
-    age: the oldest path wins (S36). A search that compares plans uses the same scores, so a successful run has its
-    winning path. A plan that a person edited after the end is the plan of the run.
+    The longest path is the best. Among equally long paths, the highest sum of scores decides. If the sums are equal
+    too, the path that is accepted now comes first, then the oldest path (S36). A search that compares plans uses the
+    same scores, so the best path of a successful run is its winning path. A plan that a person edited after the end is
+    the plan of the run.
     """
     place = {step: number for number, step in enumerate(state.latest.progress)}
     if state.edited:

@@ -68,7 +68,8 @@ def _cut_advice(result: Result, program: str) -> str:
 def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
     """Return the next step as a clause without a full stop; empty if the findings suggest no step.
 
-    `output_tokens` is the token limit of the failed step. Only the first error counts, as in the policy.
+    `output_tokens` is the token limit of the failed step. Only the first error counts. The policy, too, uses the first
+    error.
     """
     first = next((finding for finding in findings if finding.severity == "error"), None)
     if first is None:
@@ -313,7 +314,7 @@ def _describe_cause(classification: FailureClassified, decision: Decision) -> st
 
 
 def belief_text(weighing: Weighing) -> str:
-    """Return the most likely place of the mistake, and the costs of the best move and the next best."""
+    """Return the most likely place of the mistake, and the costs of the best move and the next best move."""
     place, options = weighing.places[0], weighing.options
     where = f"The mistake is most likely in the {step_in_words(place.step)}"
     if place.step == UNSOLVABLE:
@@ -411,7 +412,10 @@ def checklist(result: Result) -> Checklist | None:
 
 
 def document(view: str, state: State, result: Result, program: str) -> RunDocument:
-    """Return a document of a run, by the name of its view. Raises `UsageProblem` with the reason if there is none."""
+    """Return a document of a run, by the name of its view.
+
+    Raises `UsageProblem` with the reason if the run does not have this document.
+    """
     if view == "draft":
         if result.draft is None:
             hint = f"`{program} show {result.run_id}` shows where it stands"

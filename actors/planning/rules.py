@@ -151,7 +151,10 @@ def _situation_of(state: State, branch: Branch, step: str) -> Situation:
 
 
 def end(state: State, tree: SearchTree | None) -> RunFinished | None:
-    """End the run with the best plan, or if all branches are stuck and no open answer can change that."""
+    """End the run with the best plan, or because all branches are stuck.
+
+    If all branches are stuck, the run does not end while a question is open, because an answer may begin a new round.
+    """
     phases = [branch.progress.phases for branch in state.branches if not branch.pruned]
     if GOAL not in phases and not all(_STUCK in present for present in phases):
         return None
@@ -228,7 +231,10 @@ def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunF
 def _allowed_steps(
     state: State, tree: SearchTree, view: BranchView, steps: Sequence[str]
 ) -> tuple[Sequence[str], Limit | None]:
-    """Return the steps that the strategy lets a branch request, and the limit that its share of the calls reached."""
+    """Return the steps that the strategy lets a branch request, and the limit that was reached.
+
+    The limit is `Limit.CALLS` if the branch has used up its share of the calls; None if no limit was reached.
+    """
     strategy, graph, short = state.config.strategy, state.config.graph, None
     if view.spent and steps:  # What costs nothing needs no slice.
         free = [step for step in steps if graph.budgets[step].deterministic]
@@ -359,7 +365,7 @@ _COMMON, _RUN, _BRANCH = Scope.COMMON, Scope.RUN, Scope.BRANCH  # Before Python 
 
 
 def rules_with(reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
-    """Return all rules in their order."""
+    """Return all rules in their order. `reissue` is the rule that repeats the open requests of an earlier driver."""
     return (
         Rule("judge", Scope.RUN, judge),
         Rule("begin a round", Scope.BRANCH, _begin_round),
@@ -406,7 +412,7 @@ def next_event(table: tuple[tuple[Scope, Any], ...], state: State) -> PlanningEv
 
 
 def _finish_run(state: State, event: ending.RunFinished, tree: SearchTree | None) -> RunFinished:
-    """Return the run's end with its counts. If the search compares branches, it names the best branch."""
+    """Return the run's end with its counts. If the search compares branches, the end names the best branch."""
     end = RunFinished.of(event)
     end = end if tree is None else end_with_best(tree, end)
     succeeded = end.outcome is PlanningOutcome.SUCCESS

@@ -63,7 +63,7 @@ class Node:
     decision: Decision | None = None
     cleared: tuple[str, ...] = ()
     cycle: tuple[str, ...] = ()
-    """The rejections of the visit that this one ended, itself included, oldest first. Set when the search goes back."""
+    """All rejections of the visit that this rejection ended, oldest first. Set when the search goes back."""
     replaced: tuple[str, ...] = ()
     notes: tuple[Finding, ...] = ()
     used: Amount = ZERO
@@ -96,7 +96,7 @@ class LeftOut(NamedTuple):
     """The rejections that a step's prompts leave out, because the step has begun afresh after them."""
 
     attempts: int = 0
-    """How many of the step's attempts, oldest first."""
+    """How many attempts of the step are left out, from the oldest on."""
     replans: int = 0
 
 
@@ -249,7 +249,7 @@ PlanningState = State | NotStarted
 
 
 def with_branch(branches: tuple[Branch, ...], branch: Branch) -> tuple[Branch, ...]:
-    """Return the branches with `branch` replacing the branch with its number, or added at the end."""
+    """Return the branches with `branch` in place of the branch with its number. A new branch is added at the end."""
     if len(branches) == 1 and branch.number == 0:
         return (branch,)
     return (*branches[: branch.number], branch, *branches[branch.number + 1 :])

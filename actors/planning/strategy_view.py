@@ -23,7 +23,7 @@ def tree_of(state: State, strategy: SearchStrategy) -> SearchTree:
 
 
 def free_calls(tree: SearchTree, share: int) -> int:
-    """Return how many calls are free, because they are neither used nor reserved in a live branch's share."""
+    """Return how many calls are free, that is, neither used nor reserved in a live branch's share."""
     committed = sum(
         [share if view.live and not view.done and view.calls < share else view.calls for view in tree.branches]
     )
@@ -68,7 +68,7 @@ def end_with_win(best: BranchView) -> RunFinished:
 
 
 def end_with_best(tree: SearchTree, event: RunFinished) -> RunFinished:
-    """Return an end with the best branch. If a branch has a plan, the run ends with that plan."""
+    """Return the end `event` with the number of the best branch; if a branch has a plan, an end with this plan."""
     best = _best_plan(tree)
     if best is not None:
         return end_with_win(best)

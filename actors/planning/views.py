@@ -140,8 +140,8 @@ def _decision(event: Decided) -> str:
 def log_fields(event: PlanningEvent, state: State) -> Mapping[str, str | int]:
     """Return `step`, `node` and `branch` (0 is the first) of an event that names a node, a request or a question.
 
-    `state` is a state after the event, and knows who asked a question. The result is empty for all other events. Events
-    about a whole branch have the field `branch`. All other events are about the run.
+    `state` is a state after the event, and knows who asked a question. The result is empty for all other events: events
+    about the run, and events about a whole branch, which have a field `branch`.
     """
     node = records.node_of_event(event, state)
     return {"step": step_of(node), "node": node, "branch": branch_of(node)} if node else {}

@@ -37,13 +37,13 @@ class AttemptCounts(Config):
 
     runs: Count
     accepted: Count
-    """The runs whose first attempts were all accepted."""
+    """How many runs had only accepted first attempts."""
     told: Count
-    """The first retries of a step that showed the finding."""
+    """How many first retries of a step showed the finding."""
     mended: Count
-    """Those that were accepted."""
+    """How many of these retries were accepted."""
     again: Count
-    """Those with the rejected text again, word for word."""
+    """How many of these retries repeated the rejected text word for word."""
 
     @model_validator(mode="after")
     def _check(self) -> "AttemptCounts":
@@ -62,7 +62,7 @@ class AttemptCounts(Config):
         )
 
     def author(self, expected: Author, source: str) -> Author:
-        """Return the shares, with what was expected counted as `WEIGHT` more attempts."""
+        """Return the shares from these counts. The expected shares count as `WEIGHT` more attempts."""
 
         def share(hits: int, cases: int, before: float) -> float:
             return min(max(round((hits + WEIGHT * before) / (cases + WEIGHT), 4), LEAST), 1 - LEAST)
@@ -99,9 +99,10 @@ def shift(chance: float, factor: float) -> float:
 
 
 def expected_in_runs(in_runs: Author, middle: Author | None, family: Author | None) -> Author:
-    """Return the expected numbers of a model in runs, from its family's numbers in the records, if there are any.
+    """Return the expected numbers of a model in runs, computed from its family's numbers in the records.
 
-    `in_runs` and `middle` are the numbers of the middle model, counted in runs and in the records.
+    `in_runs` and `middle` are the numbers of the middle model, counted in runs and in the records. If a family or
+    `middle` is missing, the result is `in_runs`.
     """
     if family is None or middle is None:
         return in_runs

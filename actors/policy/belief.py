@@ -12,19 +12,22 @@ not count. w is the topmost wrong step. For the place of w, c is the share of r 
 - (1 - p) * c if the rejection differs from the step's last one;
 - p + 0.05 * (1 - p) * c if it is the same.
 
-With `facts`, the number is multiplied by f if the rejection says what to add or change, else by 1 - f. Here f is the
-number in `facts` for the place of w.
+With `facts`, the likelihood is multiplied by f if the rejection says what to add or change, else by 1 - f. Here f is
+the number in `facts` for the place of w.
 
 If w is neither the failed step nor above it, the likelihood is 0.01 times the likelihood for `other`. If w is the
-cause, and the rejection says what to add or change, the mistake has been named once more. Then the numbers are divided
-by their sum.
+cause, and the rejection says what to add or change, the mistake has been named once more. At the end, all probabilities
+are divided by their sum.
 
-A move makes the redone steps, and the steps below a wrong step, right or wrong at random again. The first comparison of
-a run splits each hypothesis by the kind of author. A compared step that was right with the chance q multiplies it by
+After a move, the redone steps and the steps below a wrong step are again right or wrong at random. The first comparison
+of a run splits each hypothesis by the kind of author. Each compared step, whose attempt is right with the chance q,
+multiplies the hypothesis by
 
 - a * q if it was right and is right now: a is `right` if the artifact is the same, else 1 - `right`;
 - a * (1 - q) if it was wrong and is wrong now, with `wrong` in place of `right`;
-- otherwise q or 1 - q if the artifact is another, and 0 if it is the same.
+- q if it was wrong and is right now, or 1 - q if it was right and is wrong now; but 0 if the artifact is the same.
+
+A step below the topmost wrong step was right with the chance q.
 
 The code uses only + - * / on floats, in a fixed order, so every machine computes the same. docs/explanation/belief.md
 says what a user can change.
@@ -46,7 +49,7 @@ Signature = frozenset[tuple[str, str]]
 
 
 class Came(NamedTuple):
-    """Which redone steps made their earlier artifact again from the same inputs, and which made another artifact."""
+    """Which redone steps made their earlier artifact again from the same inputs, and which made a different one."""
 
     same: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
@@ -86,17 +89,19 @@ class Past(NamedTuple):
 REPEATS_WEIGHT = 2.0
 """How many retries of a run weigh as much as the known repeats of its model."""
 CLEARLY_MORE = 1.25
-"""A fresh attempt comes before a retry if it mended this many times as much in the records (real-models.md)."""
+"""A fresh attempt comes before a retry if fresh attempts succeeded this many times as often as retries in the records
+(real-models.md).
+"""
 
 
 def repeat_factors(author: Author | None, afresh: float | None, history: Sequence[Past]) -> tuple[float, float | None]:
     """Return two factors: for the chance of a move that shows the rejections, and for the chance of a fresh move.
 
     `author` is what is known about the model. `afresh` is the share in `BeliefTable`. A retry can be right only if it
-    is not the rejected text again. The chances hold for the known share of repeats; the repeats of this run lower them.
-    The last entry of `history` is the rejection that is decided about. If that rejection only says that the answer is
-    wrong, a fresh attempt is worth what it mended for this model. The second factor is None if fresh moves are not
-    weighed.
+    is not the rejected text again. The chances in the table hold for the known share of repeats. Repeats in this run
+    lower these chances. The last entry of `history` is the rejection that is decided about. If that rejection only says
+    that the answer is wrong, the second factor comes from how often fresh attempts of this model were accepted. The
+    second factor is None if fresh moves are not weighed.
     """
     if author is None or afresh is None:
         return 1.0, None
@@ -181,7 +186,7 @@ class ComparedMove(NamedTuple):
     def _apply_to_cause(self, blocks: tuple[Block, ...], cause: int) -> tuple[Block, ...]:
         """Return the blocks of one cause after the move.
 
-        Each topmost wrong step passes its share on to the steps that can follow it.
+        The probability of each topmost wrong step moves to the steps that can be topmost wrong after the move.
         """
         result = [(0.0,) * len(self.comparison.easy)] * len(blocks)
         for wrong, block in enumerate(blocks):
@@ -225,7 +230,7 @@ vary.
 HISTORIES_KEPT = 64
 """How many histories keep their belief for the next decision."""
 MOVES_KEPT = 1024
-"""How many moves are kept with their terms. A workflow has fewer."""
+"""How many moves are kept with their terms. A workflow has fewer moves."""
 
 _Term = tuple[bool, int, int, float]
 """A term in the chance of a move: whether the cause's step is redone, the cause, the topmost wrong step, and the
@@ -281,7 +286,7 @@ class BeliefModel:
     table: BeliefTable
     graph: Graph
     steps: tuple[str, ...]
-    """The steps with model calls. Each comes after those that it requires."""
+    """The steps with model calls. Each step comes after the steps that it requires."""
 
     def __init__(
         self, table: BeliefTable, graph: Graph, roles: Mapping[str, str], author: Author | None = None
@@ -332,8 +337,8 @@ class BeliefModel:
     def _rejected_after(self, history: tuple[Past, ...], came: Came, rejection: CountedRejection) -> Belief:
         """Return the belief after a history and one more rejection.
 
-        The result is used twice: for the decision about the rejection, and for the next decision, because its history
-        contains the rejection.
+        The result is cached, because two decisions need it: the decision about the rejection, and the next decision,
+        whose history contains the rejection.
         """
         return self.add_rejection(self.after(history, came), rejection)
 
@@ -380,7 +385,7 @@ class BeliefModel:
     def add_move(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
         """Return the belief after these steps were redone. `came` is the comparison of their artifacts.
 
-        Steps below the topmost wrong step have no verdict, so they count as newly tried too.
+        Steps below the topmost wrong step have no verdict, so these steps also count as newly tried.
         """
         fresh = [step in redone for step in self.steps]
         kinds = {**dict.fromkeys(came.other, False), **dict.fromkeys(came.same, True)}
@@ -424,7 +429,7 @@ class BeliefModel:
     def chance(self, odds: Odds, redone: Collection[str], leaf: str, at: str | None = None) -> float:
         """Return the probability that the next attempt at a leaf is right after these steps were redone.
 
-        With `at`, only the hypotheses count whose topmost wrong step is that step.
+        With `at`, only hypotheses whose topmost wrong step is `at` count.
         """
         total = 0.0
         for is_drawn, cause, wrong, weight in self._terms(tuple(redone), leaf, at):

@@ -111,7 +111,10 @@ class Weighed:
 
 
 def weigh(model: BeliefModel, belief: Belief, progress: BranchProgress, failed: str, bounds: Bounds) -> list[Weighed]:
-    """Return the allowed moves after a rejection, the most valuable first. Equal ones keep the order of `_moves`."""
+    """Return the allowed moves after a rejection, the most valuable first.
+
+    Moves of equal value keep the order of `_moves`.
+    """
     graph = model.graph if bounds.graph is None else bounds.graph
     leaf = failed if failed in graph.leaves else next(step for step in graph.below[failed] if step in graph.leaves)
     odds = model.odds(belief)
@@ -180,7 +183,7 @@ def _moves(graph: Graph, progress: BranchProgress, failed: str, bounds: Bounds) 
 
 
 def count_calls(calls: float) -> str:
-    """Return a number of calls in words. It may be a mean, so it need not be whole."""
+    """Return a number of calls in words. The number may be a mean, so it need not be whole."""
     return f"{calls:.3g} call{'' if calls == 1 else 's'}"
 
 

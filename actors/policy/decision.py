@@ -44,7 +44,7 @@ from runtime.core.events import Value
 def belief_row(verdict: Verdict, policy: Policy) -> str:
     """Return the id of the row that matches a rejection; empty without a belief, or if that row decides without it.
 
-    Rows about repeated failures and about facts are ignored, because the belief counts both itself.
+    Rows about repeated failures and about facts are ignored, because the belief itself counts repeats and facts.
     """
     if policy.belief is None:
         return ""
@@ -63,7 +63,7 @@ def _match_row(verdict: Verdict, policy: Policy) -> Row:
 
 
 def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
-    """Return how many retries of a step a row has caused, since a failure of the step last redid steps above it."""
+    """Return how many retries of a step a row has caused since the search last went back from the step."""
     retries = 0
     for past in reversed([past for past in history if past.step == step]):
         if past.up > 0:
@@ -75,8 +75,8 @@ def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
 def _mending_row(failure: "Failure", matched: Row, situation: "Situation") -> Row | None:
     """Return the row under `mends` that causes a retry without the belief; None if there is no such row.
 
-    `matched` is the row that matches the rejection. Rows about a repeated artifact take precedence over it, and rows
-    about facts come after it.
+    `matched` is the row that matches the rejection. Rows about a repeated artifact take precedence over this row, and
+    rows about facts come after it.
     """
     belief, rows = situation.policy.belief, situation.policy.rows
     if belief is None or not belief.mends:
@@ -97,7 +97,7 @@ BELIEF = "belief"
 def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Policy) -> Mapping[str, tuple[str, ...]]:
     """Return the possible targets after a failure of the step, with the ids of the rows that lead to each target.
 
-    A row with the target `further` can lead to every step above. So can the belief of a belief policy.
+    A row with the target `further` can lead to every step above. A belief policy can also lead to every step above.
     """
     rules: dict[str, list[str]] = {}
     if policy.belief is not None:
@@ -162,13 +162,16 @@ def _find_targets(detail: str, step: str, graph: Graph, roles: Mapping[str, str]
 
 
 def _ancestor_at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
-    """Return the ancestor at a distance; if none is that far, the farthest one. Of several, the last in the file."""
+    """Return the ancestor at a distance, or the farthest ancestor if no ancestor is that far away.
+
+    Of several ancestors at that distance, the last one in the file is returned.
+    """
     upward = graph.upward(step, distance) or graph.upward(step, 1)[-1:]
     return tuple(upward[:1])
 
 
 NOT_UNDERSTOOD = "not_understood"
-"""The rule that gives a step up because its model does not understand the problem."""
+"""The rule that gives up a step because its model does not understand the problem."""
 NOT_WORTH_IT = "not_worth_it"
 """The rule of a belief policy that ends the search because no allowed move reaches `Situation.stop_below`."""
 
@@ -183,9 +186,9 @@ class Decision(Value):
     rule: str
     """The id of the row that matched; else the name of another rule, such as `belief`, `linear`, `blind` or `e_max`."""
     code: str = ""
-    """The code of the finding that matched, else of the first error; empty if there is no finding."""
+    """The code of the finding that matched, or of the first error if none matched; empty if there is no finding."""
     wanted: tuple[str, ...] | None = None
-    """The targets that the policy proposed, if the budgets forbade them; None if `targets` are these targets."""
+    """The targets that the policy proposed, if the budgets forbade them; None if the budgets allowed them."""
     delay_seconds: float = 0.0
     afresh: bool = False
     """Whether the steps are done again without earlier rejections in their prompts."""
@@ -249,7 +252,9 @@ class Situation:
     weighs_questions: bool = True
     """Whether a belief policy may choose a question, because somebody can answer."""
     weighs_afresh: bool = True
-    """Whether a belief policy may choose a move afresh. What a deterministic model writes depends on its rejections."""
+    """Whether a belief policy may choose a fresh move. False for a deterministic model, because it repeats its reply
+    unless the prompt shows new rejections.
+    """
     stop_below: float = 0.0
     """The lowest value (chance of success per call) at which a belief policy makes a move; 0 if there is no limit."""
 
@@ -284,7 +289,7 @@ class _Proposal(NamedTuple):
     rule: str
     """The id of the row; if no row matched, the name of the search."""
     finding: Finding | None = None
-    """The finding that matched, else the first error."""
+    """The finding that matched; the first error if no finding matched."""
     delay_seconds: float = 0.0
     """The back-off before a retry, in seconds."""
     afresh: bool = False
@@ -492,7 +497,7 @@ def _propose(failure: Failure, situation: Situation) -> _Proposal:
 
 
 def _may_retry_again(row: Row, failure: Failure, situation: Situation) -> bool:
-    """Return whether a row that limits its retries has one left, and the visit an attempt."""
+    """Return whether a row that limits its retries allows one more, and the visit has an attempt left."""
     retries = _retries_by_row(failure.step, row.id, situation.history)
     return retries < (row.times or 0) and can_retry(situation.graph, situation.progress, failure.step)
 
@@ -520,7 +525,7 @@ def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...
 
 
 def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
-    """Return the targets after stagnation: the configured ones, else the step beyond the last target."""
+    """Return the targets after stagnation: the configured targets, or else the step beyond the last target."""
     if configured := _escalation_targets(failure, situation.escalation):
         return configured
     upward = situation.graph.upward(failure.step, 1)
@@ -529,7 +534,7 @@ def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
 
 
 def summary(decision: Decision, verdict: Verdict) -> str:
-    """Return one line for people about the rejection that a decision answers. `verdict` is that of the rejection."""
+    """Return one line for people about the rejection that a decision answers. `verdict` belongs to the rejection."""
     findings = (*verdict.errors, *verdict.findings)
     finding = next((finding for finding in findings if finding.code == decision.code), None)
     if finding is None:
@@ -547,9 +552,9 @@ knows more.
 def is_worth_classifying(failure: Failure, situation: Situation, decided: Decision) -> bool:
     """Return whether the classifier should be called before the decision `decided` is carried out.
 
-    It should if the decision is costly and an answer of the classifier can change the move. It should not if the
-    code is about the requirements. Nor if a finding has a reason tag, because then the guard has classified the failure
-    itself.
+    The classifier is called if the decision is costly and an answer of the classifier can change the move. It is not
+    called if the code is about the requirements, or if a finding has a reason tag. A reason tag means that the guard
+    has classified the failure itself.
     """
     tagged = any(finding.tags for finding in failure.verdict.errors)
     if tagged or decided.code.startswith(_REQUIREMENTS) or not _costly(decided, situation.graph):

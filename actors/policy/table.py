@@ -108,7 +108,7 @@ class BeliefTable(Config):
     `unsolvable`). The shares of a place add up to 1.
     """
     repeats: Mapping[str, Share]
-    """The share of rejections that equal the step's last one because the mistake is the same, by place of the
+    """The share of rejections that equal the step's last rejection because the mistake is the same, by place of the
     mistake.
     """
     afresh: Share | None = None
@@ -116,7 +116,7 @@ class BeliefTable(Config):
     no fresh moves. It needs `author`.
     """
     author: Author | None = None
-    """The model behind `chances`, which is the middle of the records; null if they hold for every model."""
+    """The model behind `chances`, which is the middle of the records; null if `chances` hold for every model."""
     author_in_runs: Author | None = None
     """The same model, counted in runs of this program; null if runs are not counted. It needs `author`."""
     facts: Mapping[str, Share] | None = None
@@ -189,7 +189,7 @@ Target = Annotated[
 - `self`: the failed step.
 - `up N`: an ancestor at distance N over `requires`, or the farthest ancestor if N is larger.
 - `role NAME`, or `role NAME or up N`: the nearest step with the role, the failed step included. If no step has the
-  role: `up N`; without `up N`, one level up.
+  role, the target is `up N`, or one level up if the row does not say `or up N`.
 - `root`: the first root in the file.
 - `further`: in the order of `Graph.upward`, the step after the target of this step's last failure.
 """
@@ -247,7 +247,7 @@ class Row(Config):
         return not (self.codes or self.tags or self.fatal or self.repeated or self.repeats or self.informative)
 
     def matches(self, finding: Finding) -> bool:
-        """Return whether an error finding has one of the row's codes or tags, or says what the row asks for."""
+        """Return whether an error finding has a code or tag of the row, or a fact if the row is `informative`."""
         if self.informative and finding.has_fact:
             return True
         family = finding.code.split(".", 1)[0] + ".*"

@@ -1,8 +1,9 @@
 """The texts that prompts are rendered from: entries, one per step or role, and the sections that all prompts share.
 
 Code contains no default texts. So an entry without a feedback wrapper is an error (S100, S101), because the first
-rejection would need the wrapper. A prompts file maps an entry's id to its five texts, as the seeds' `prompts.json`
-does. Its optional key `sections` has the headings and delimiters. A file without this key uses the shipped sections.
+rejection would need the wrapper. A prompts file maps an entry's id to its five texts, in the format of AtomicGuard's
+`prompts.json`. The optional key `sections` of the file has the headings and delimiters. A file without this key uses
+the shipped sections.
 """
 
 import re
@@ -76,7 +77,7 @@ class PromptEntry(Config):
     """The shorter texts for the setting `compact`; null if the entry is short enough."""
 
     def shown(self, *, compact: bool) -> "PromptEntry":
-        """Return the texts to render prompts from: the entry's own, or with `compact` its shorter ones."""
+        """Return the texts to render prompts from: the entry's own texts, or its shorter texts with `compact`."""
         if not compact or self.compact is None:
             return self
         return self.model_copy(update=self.compact.model_dump(exclude_none=True))
@@ -138,7 +139,7 @@ class Sections(Config):
     data_open: Marked
     """The delimiter before a text from users or models. `{mark}` does not occur in that text."""
     data_close: Marked
-    """The delimiter after such a text, with the same `{mark}`."""
+    """The delimiter after a text from users or models, with the same `{mark}`."""
     cut: Annotated[Text, _slot("bytes")]
     """The note at the end of a text that was cut. `{bytes}` is the size of the missing part."""
 
@@ -232,7 +233,7 @@ def _without_plain_texts(document: ParsedFile) -> tuple[ParsedFile, tuple[str, .
 
 
 def _with_escalation_wrapper(document: ParsedFile, shipped: PromptsFile) -> tuple[ParsedFile, tuple[str, ...]]:
-    """Return a JSON document in which every entry has an escalation wrapper, if need be a shipped one; and notices."""
+    """Return a document and notices. A JSON entry without an escalation wrapper gets the shipped wrapper."""
     wrapper = "escalation_feedback_wrapper"
     older = [
         name

@@ -32,7 +32,7 @@ FEEDBACK_BYTES_MAX = 4_000
 """The largest number of bytes in one rejection: about thirty findings. Ten rejections leave room for the problem."""
 REF_LENGTH = 32
 MARK_LENGTH = 8
-"""The fewest hexadecimal digits of a delimiter's mark. It has more if the text contains these."""
+"""The fewest hexadecimal digits of a delimiter's mark. A mark has more digits if the text contains these digits."""
 
 
 class Rendered(NamedTuple):
@@ -67,7 +67,7 @@ class Rendered(NamedTuple):
 
 
 class PromptTemplate:
-    """A prompt entry with its book, to be rendered often. Only the same object is equal: comparing texts is slow."""
+    """A prompt entry with its book, to be rendered often. It equals only itself, because comparing texts is slow."""
 
     __slots__ = ("book", "entry")
 
@@ -110,7 +110,7 @@ class _Shown(NamedTuple):
     guard_catalog: tuple[str, ...]
     dependencies: tuple[tuple[str, str], ...]
     afresh: tuple[str, ...]
-    """One text if the step has begun afresh; the text is empty if no finding is shown."""
+    """Empty if the step has not begun afresh. Otherwise one text, which is empty if no finding is shown."""
     retry: tuple[Feedback, ...]
     escalation: tuple[Feedback, ...]
     clarifications: tuple[Clarified, ...]
@@ -137,7 +137,7 @@ def _system(*texts: str) -> str:
 
 @lru_cache(maxsize=128)
 def _system_hash(system: str) -> "tuple[hashlib._Hash, int]":
-    """Return the hash of the system part and a zero byte, for callers to copy; and the length of the part in bytes."""
+    """Return the hash of the system part and a zero byte, which callers copy, and the size of the part in bytes."""
     raw = system.encode()
     return hashlib.sha256(raw + b"\0"), len(raw)
 

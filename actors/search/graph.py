@@ -77,7 +77,7 @@ class Dag:
     def distance(self, upper: str, lower: str) -> int | None:
         """Return the number of edges on the longest path from `lower` up to `upper`; None if there is no path.
 
-        The longest path counts, so that "one up" never skips a step between them that must be redone.
+        The longest path counts, so that "one up" never skips a step in between that must be redone.
         """
         return self._distances[lower].get(upper)
 
@@ -151,14 +151,14 @@ class Graph:
     def upward(self, step: str, least: int) -> list[str]:
         """Return the ancestors at distance `least` or more, nearest first.
 
-        Equally near ones are in reverse file order.
+        Equally near ancestors are in reverse file order.
         """
         return [upper for upper, distance in self._nearest_first[step] if distance >= least]
 
     def nearer(self, step: str, than: int) -> list[str]:
         """Return the ancestors at a distance below `than`, farthest first.
 
-        Equally far ones are in reverse file order.
+        Equally far ancestors are in reverse file order.
         """
         ancestors = [upper for upper in self.above[step] if self.distance(upper, step) < than]
         return sorted(ancestors, key=lambda upper: (-self.distance(upper, step), -self.steps.index(upper)))
@@ -182,7 +182,7 @@ def happy_calls(graph: Graph) -> int:
 
 
 def linear_calls(graph: Graph) -> int:
-    """Return the most calls of a linear run. It never goes back, so it visits each step once."""
+    """Return the most calls of a linear run. A linear run never goes back, so it visits each step once."""
     return sum(budget.rmax * budget.calls for budget in graph.budgets.values() if not budget.deterministic)
 
 
@@ -193,8 +193,9 @@ def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
     attempts for each distinct set of parent artifacts (`_parent_sets`). A step that is a child run counts with the
     budget of that run. If the search can backtrack at all, all `classifications_max` calls of the classifier are added.
 
-    The formula is exact for workflows of up to three steps and in a sample with four, which a test enumerates. From
-    five steps with two leaves on it is an upper bound. docs/explanation/search.md computes an example.
+    The formula is exact for workflows of up to three steps, and for a sample of workflows with four steps; a test
+    enumerates both. For some workflows of five or more steps with two leaves, the result is only an upper bound.
+    docs/explanation/search.md computes an example.
     """
     total = classifications_max if _can_backtrack(graph) else 0
     for step, budget in graph.budgets.items():
@@ -214,14 +215,14 @@ def _can_backtrack(graph: Graph) -> bool:
 def _parent_sets(graph: Graph, leaf: str) -> int:
     """Return the most distinct sets of parent artifacts that a leaf can be given.
 
-    Between two sets the search has backtracked to an ancestor of the leaf. This costs a visit of the ancestor and of
-    every step between it and the leaf. So the leaf gets the most sets if the search always backtracks to the leaf's
-    lowest ancestors: ancestors that no other ancestor of the leaf requires. It backtracks to each of them
-    `backtrack_budget` times.
+    Between two sets the search has backtracked to an ancestor of the leaf. The backtracking costs a visit of the
+    ancestor and of every step between the ancestor and the leaf. So the leaf gets the most sets if the search always
+    backtracks to the leaf's lowest ancestors: ancestors that no other ancestor of the leaf requires. The search can
+    backtrack to each of these `backtrack_budget` times.
 
-    Backtracking also redoes steps that are not above the leaf, and each of these steps must have a visit left. If such
-    a step can begin as soon as the leaf can (a companion of the leaf), its budget is also a limit. A step that waits
-    for something else is no limit, because it may not have begun yet.
+    Backtracking also redoes steps that are not above the leaf, and each of these steps must have a visit left. A
+    companion of the leaf is a step of this kind that can begin as soon as the leaf. The budget of a companion is also a
+    limit. A step that waits for something else is no limit, because it may not have begun yet.
     """
     above = set(graph.above[leaf])
     inner = [step for step in graph.steps if step not in graph.leaves and not graph.budgets[step].deterministic]

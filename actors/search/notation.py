@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 NUMBER_MAX = 256
-"""The largest width, branching or number of samples. It is also the most requests of one step at the same time."""
+"""The largest width, branching or number of samples. This number also limits the requests of one step at the same time.
+"""
 
 NUMBERS: Mapping[str, Mapping[str, int | None]] = {
     "depth_first": {},
@@ -23,7 +24,7 @@ NUMBERS: Mapping[str, Mapping[str, int | None]] = {
     "restart": {"samples": 10},
     "best_of": {"samples": 4},
 }
-"""The names of a search's numbers in order, with their defaults, by search. None means computed from the steps."""
+"""By search: the names of its numbers in order, with their defaults. A default of None is computed from the steps."""
 
 SINGLE_BRANCH = frozenset(name for name, numbers in NUMBERS.items() if not numbers)
 """The searches with one branch. Only searches with several branches have numbers."""

@@ -46,7 +46,7 @@ class Slot:
     phase: Phase = Phase.IDLE
     visits: int = 0
     attempt: int = 0
-    """The number of the last attempt, from 1, in the visit; for a leaf, among attempts with the same parents."""
+    """The number of the last attempt in the visit, from 1. For a leaf, it counts all attempts with the same parents."""
     number: int = 0
     """The number of the last visit, from 1, counted over the whole run."""
     parents: tuple[str, ...] | None = None
@@ -178,7 +178,7 @@ def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
 
 
 def can_redo(graph: Graph, progress: BranchProgress, target: str) -> bool:
-    """Return whether the target has a visit left, and also every non-leaf below it that would be redone."""
+    """Return whether the target, and every non-leaf below it that would be redone, has a visit left."""
     if graph.budgets[target].deterministic or target in graph.leaves:
         return False
     return all(_has_visit(graph, progress, step) for step in (target, *graph.below[target]))
@@ -232,8 +232,9 @@ def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence
     """Return the first allowed move after the step `failed` was rejected.
 
     `wanted` are the targets that the policy demands. The failed step itself means a retry. The candidates are tried in
-    this order: those targets; the steps farther up, by distance and then in reverse file order; the nearer steps; the
-    unused attempts of this visit; a new visit of the failed step. A retry without attempts left counts as one level up.
+    this order: the wanted targets; the steps farther up, by distance and then in reverse file order; the nearer steps;
+    the unused attempts of this visit; a new visit of the failed step. A retry without attempts left counts as one level
+    up.
     """
     retry = can_retry(graph, progress, failed)
     if failed in wanted and retry:
@@ -253,19 +254,19 @@ def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence
 
 
 def stay(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a step that may not escalate again: a retry, else a new visit of itself, else `Stuck`."""
+    """Return the move of a step that may not escalate again: the first allowed of retry, new visit and `Stuck`."""
     if can_retry(graph, progress, failed):
         return Retry()
     return Redo((failed,)) if can_redo(graph, progress, failed) else Stuck()
 
 
 def forward_only(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a linear search: a retry, else `Stuck`."""
+    """Return the move of a linear search: a retry if attempts are left, or `Stuck`."""
     return Retry() if can_retry(graph, progress, failed) else Stuck()
 
 
 def retry_or_go_up(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a search that ignores findings: a retry if attempts are left, else back by one level (S11)."""
+    """Return the move of a search that ignores findings: a retry if attempts are left, or one level back (S11)."""
     if can_retry(graph, progress, failed):
         return Retry()
     return choose(graph, progress, failed, graph.upward(failed, 1)[:1])

@@ -14,11 +14,11 @@ class Beam(SearchStrategy):
 
     A layer is the set of steps at one depth of the workflow. A layer ends with a barrier: no branch begins the next
     layer before all branches have finished this layer. At the barrier the branches are compared. Duplicates are pruned,
-    the best `width` branches are kept, and each of these is continued by `branching` branches. If places are left, the
-    best branches get more successors.
+    the best `width` branches are kept, and each of these is continued by `branching` branches. If this makes too few
+    branches for the next layer, the best branches get more successors.
 
     Within a layer a branch retries with feedback. A branch that the policy sends back is pruned if another branch can
-    go on. The last branch backtracks, so a beam of width 1 is depth-first search.
+    go on. The last branch backtracks instead, so a beam of width 1 is depth-first search.
     """
 
     width: int | None
@@ -104,7 +104,7 @@ class BestFirst(SearchStrategy):
     """
 
     width: int
-    """The largest number of branches that are kept open, besides the newest."""
+    """The largest number of branches that are kept open, besides the newest branch."""
 
     def change(self, tree: SearchTree) -> Change | None:
         """Open a branch that backtracks in place of a promising branch. Prune the worst branch if too many are open."""
@@ -134,7 +134,7 @@ class BestFirst(SearchStrategy):
 def _estimate_calls(branch: BranchView) -> float:
     """Return an estimate of a branch's calls.
 
-    It is the calls of its path, plus the fewest calls to the goal times (1 - the lowest score).
+    The estimate is the calls of its path, plus (1 - the lowest score) times the fewest calls to the goal.
     """
     return branch.path_calls + (1.0 - branch.promise) * branch.rest
 
@@ -144,8 +144,8 @@ class IterativeDeepening(SearchStrategy):
     """Depth-first search with a limit of calls that doubles with each iteration.
 
     An iteration is a branch. It ends when it is stuck or has used up its limit. The next iteration starts with the
-    artifacts that are accepted then, so no artifact is generated twice. Its visits and attempts are reset. The last
-    iteration has no limit, so it is a complete depth-first search.
+    artifacts that the last iteration has accepted, so no artifact is generated twice. Visits and attempts are reset.
+    The last iteration has no limit, so it is a complete depth-first search.
     """
 
     caps: list[int]
@@ -195,7 +195,7 @@ class Restart(SearchStrategy):
     moves: Search = Search.LINEAR
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Start a new sample if a sample is stuck, unless that sample made no calls: a new one would be the same."""
+        """Start a new sample if a sample is stuck, unless that sample made no calls: a new sample would be the same."""
         last = tree.branches[-1]
         if not last.live:
             return Open(None, "a fresh start")

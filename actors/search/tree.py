@@ -25,7 +25,7 @@ class BranchView:
     waiting: bool = False
     busy: bool = False
     begun: bool = False
-    """Whether an attempt in the first layer that is not completely accepted was made or is being made."""
+    """Whether the branch has begun an attempt in its first layer that is not completely accepted."""
     own: bool = True
     """Whether an artifact of the last accepted layer was made in this branch, not inherited."""
     retryable: bool = False
@@ -39,7 +39,7 @@ class BranchView:
     score: float = 0.0
     """The mean score of the newest verdicts on accepted and rejected steps."""
     promise: float = 1.0
-    """The lowest score of an unrepaired rejection; 1 if there is none."""
+    """The lowest score of an unrepaired rejection; 1 if every rejection is repaired."""
     texts: tuple[str, ...] = ()
     """The texts of the artifacts in the accepted layers; empty after the next layer has begun."""
 
@@ -98,7 +98,7 @@ class SearchStrategy(ABC):
 
     moves: Search = Search.DEPTH_FIRST
     compares: bool = True
-    """Whether it compares branches. If not, there is only one branch, without views and a tree."""
+    """Whether the strategy compares branches. If not, there is only one branch, without views and a tree."""
     picks_best: bool = False
     """Whether a plan with a score below 1 is held back until no other branch can reach a better plan."""
     branches_max: int

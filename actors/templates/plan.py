@@ -58,7 +58,7 @@ class TemplateRequest:
     short: bool
     """Whether the texts say too little to plan from."""
     asked: tuple[str, ...]
-    """The questions that were answered, declined or expired, with white space folded."""
+    """The questions that were answered, declined or expired, with each run of white space replaced by a space."""
     dependencies: Mapping[str, Any]
     catalogue: tuple[str, ...]
     """The names of guards that a plan may use, in addition to `GUARD_CATALOG`."""
@@ -73,7 +73,10 @@ class TemplateRequest:
         return value if isinstance(value, Mapping) else {}
 
     def doubts(self) -> dict[str, Any]:
-        """Return the fields of an artifact that ask a question and say that the text is too short; else no fields."""
+        """Return the fields of an artifact for a text that is too short to plan from.
+
+        These fields ask a question and give the reason. The result is empty if the text is long enough.
+        """
         if not self.short:
             return {}
         open_ = [text for text in QUESTIONS if not any(fold_space(text) in question for question in self.asked)][:1]
@@ -316,7 +319,7 @@ def _description(step: TemplateStep, request: TemplateRequest, item: Item, deman
 
 
 def _with_tokens(item: Requirement, steps: Sequence[Mapping[str, Any]], made: Mapping[str, list[str]]) -> Requirement:
-    """Return the requirement. A goal gets the tokens of the steps that satisfy it."""
+    """Return the requirement. A goal gets the tokens of the steps that satisfy this goal."""
     if item.kind != RequirementKind.GOAL:
         return item
     tokens = [token for step in steps if item.id in step.get("satisfies", ()) for token in made[step["step_id"]]]

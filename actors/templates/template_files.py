@@ -37,7 +37,7 @@ class TemplateStep(Config):
     each: tuple[RequirementKind, ...] = ()
     """The kinds of demands for which the step is repeated, in the order of the demands."""
     satisfies: tuple[RequirementKind, ...] = ()
-    """The kinds of demands that it satisfies all at once."""
+    """The kinds of demands that the step satisfies all at once."""
     key: bool = False
     """Whether it is a key step of the strategy."""
     needed: bool = False
@@ -63,7 +63,7 @@ class PlanTemplate(Config):
     goal: str
     strategy: TemplateStrategy
     steps: tuple[TemplateStep, ...] = Field(min_length=1)
-    """The steps in their order. A step refers only to earlier ones."""
+    """The steps in their order. A step refers only to earlier steps."""
 
 
 @cache
