@@ -103,7 +103,7 @@ def _number(state: State, event: PlanningEvent) -> int | None:
 def update_view(before: State, event: PlanningEvent, after: State) -> State:
     """Return the state with new views of the branches that an event has changed.
 
-    Strategies that compare branches need them.
+    Strategies that compare branches need these views.
     """
     if isinstance(event, Revised) and event.new_round:
         return update_views(after)
@@ -140,7 +140,7 @@ def _same_view(before: State, after: State, branch: Branch) -> bool:
 
 
 def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
-    """Return the state with a new branch. It starts from artifacts of its parent, `branch`, or from no artifacts.
+    """Return the state with a new branch, which starts from artifacts of its parent `branch` or without artifacts.
 
     If the parent was about to go back, the new branch goes back in its place, because of the same rejection. The parent
     then tries its failed step again.

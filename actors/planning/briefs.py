@@ -1,4 +1,7 @@
-"""Requests for calls, which reserve the most that a call can cost, their results, and the inputs of actors. Pure."""
+"""The requests for calls, the events of their results, and the inputs of actors. Pure.
+
+A request reserves the most that its call can cost.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

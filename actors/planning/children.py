@@ -46,7 +46,7 @@ class ChildGenerator:
     """Generates the artifact of a step with a child run."""
 
     drive: DriveChild
-    """Drives the child. It continues at the end of the child's journal, so a repeated request costs nothing."""
+    """Drives the child. A repeated request continues at the end of the child's journal, so it costs nothing."""
     clock: Clock
 
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:

@@ -132,7 +132,10 @@ class RunConfig(Value):
         )
 
     def with_step_models(self, other: "RunConfig") -> "RunConfig":
-        """Return the configuration with the step models of `other`, also in child runs. Both have the same workflow."""
+        """Return the configuration with the step models of `other`, also in child runs.
+
+        Both configurations have the same workflow.
+        """
         return self.changed(
             step_models=other.step_models,
             deterministic=writes_the_same(self.model, other.step_models),

@@ -37,7 +37,7 @@ class DraftJson(TypedDict):
     proved: Literal[False]
     """Always false."""
     node: str
-    """The attempt that made it."""
+    """The attempt that made the draft."""
     guard: str
     """The guard that judged the draft; empty if no guard did."""
     score: float
@@ -112,7 +112,7 @@ class Draft:
     def to_file(self, run_id: str) -> dict[str, Any]:
         """Return the object that `export --draft` writes. The first key says that the plan is not proved.
 
-        `replan check` reads the plan in it.
+        `replan check` reads the plan in this object.
         """
         return {
             "not_proved": f"A draft of run {run_id}: {self.summary}.",
@@ -144,12 +144,12 @@ def best_draft(state: State) -> tuple[Node, Verdict | None] | None:
 
 
 def plan_steps(state: State) -> list[str]:
-    """Return the steps that make a plan, in their order. The last one makes the plan of the run."""
+    """Return the steps that make a plan, in their order. The last of these steps makes the plan of the run."""
     return [step for step in state.config.workflow.graph.order if state.config.roles[step] == "plan"]
 
 
 def plan_of(node: Node) -> Mapping[str, Any] | None:
-    """Return the plan that an attempt has made, as JSON; None if it is not an object with steps."""
+    """Return the plan that an attempt has made, as JSON; None if this is not an object with steps."""
     value = None if node.artifact is None else node.artifact.value
     plan = value.value if isinstance(value, Parsed) else None
     return plan if isinstance(plan, dict) and isinstance(plan.get("steps"), list) else None

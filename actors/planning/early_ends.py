@@ -23,8 +23,8 @@ from runtime.core.copies import changed
 REPEATS_MAX = 3
 """How often a step's model may write the same rejected artifact in a round before the run ends."""
 REPEATS_AFTER_AFRESH = 2
-"""How many rejected artifacts of a step may repeat earlier artifacts word for word, after the step has begun afresh in
-this round.
+"""How many rejected artifacts of a step may repeat earlier artifacts word for word, in a round in which a prompt of the
+step has left out its earlier rejections.
 """
 
 
@@ -83,7 +83,7 @@ def _is_written_alike(state: State, branch: Branch, node: Node) -> bool:
 
 
 def _repeats_after_afresh(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether an artifact is at least the second repeat of a step that has begun afresh in this round.
+    """Return whether a step repeats itself at least for the second time, though a prompt left its rejections out.
 
     In the records of InterCode, GPT-4 solved 7 % of the tasks after two equal actions, and none after three.
     """
@@ -151,7 +151,7 @@ CUTS_MAX = 2
 
 
 def reject_cut(state: State, name: str) -> VerdictReached | None:
-    """Reject the artifact of a node if the end of its text is missing; else return None."""
+    """Reject the artifact of a node if the end of its text is missing; return None if the text is complete."""
     node = state.nodes[name]
     if node.artifact is None or not node.artifact.ended_early:
         return None

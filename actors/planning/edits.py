@@ -97,7 +97,7 @@ def brief_of(state: State, plan: EditablePlan, value: Mapping[str, Any]) -> tupl
 def verdict_of(state: State, plan: EditablePlan, value: Mapping[str, Any], verdict: Verdict) -> Verdict:
     """Return the verdict on an edited plan. `verdict` is the verdict of the step's guard.
 
-    If the step needs a review, the edit counts as the approval of the person who made it.
+    If the step needs a review, the edit counts as the approval of the person who made the edit.
     """
     step = plan.node.step
     guard = state.config.workflow.effective_guard(step)

@@ -241,9 +241,9 @@ class VerdictReached(TimedEvent):
 
 
 class PlanCorrected(TimedEvent):
-    """A person edited the plan of an attempt, and its guard accepts the edited plan.
+    """A person edited the plan of an attempt, and the step's guard accepts the edited plan.
 
-    The run has ended, or it asks for the review of this plan. An edit of a run that has ended makes it a success.
+    The run has ended, or it asks for the review of this plan. An edit after the end of a run makes the run a success.
     """
 
     texts: ClassVar[tuple[str, ...]] = ("plan",)

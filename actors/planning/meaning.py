@@ -30,8 +30,8 @@ _WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
 def typed_meaning(artifact: Artifact, role: str) -> str:
     """Return a text that is the same for two artifacts of a role if their typed fields are equal.
 
-    Lists are compared as sets. Case and white space do not count. For an artifact of another role, or without any of
-    the fields, return the text of `meaning`.
+    Lists are compared as sets. Case and white space do not count. For a role without typed fields, and for an artifact
+    that has none of them, return the text of `meaning`.
     """
     fields, value = TYPED_FIELDS.get(role, ()), artifact.parsed
     if isinstance(value, dict) and any(name in value for name in fields):

@@ -164,7 +164,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
 def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
     """Return the configuration of the planning runs that another run starts. Raises `UsageProblem`.
 
-    The keys of a scripted model are not checked, because the script may also have replies for the other run.
+    The keys of a scripted model are not checked, because the script may also have replies for the run that starts them.
     """
     loaded, policy, _ = _resolve_workflow(options, setup)
     settings = check_limits(options.limits).get("model_settings") or {}

@@ -1,9 +1,9 @@
 """The contexts for generators and guards, with both kinds of feedback, made from the state. Pure.
 
 Retry feedback says: "your output for this step was rejected because …". Escalation feedback says: "a later step failed
-because of the result of this step". Both are computed from the nodes and not stored, so they survive a new visit and a
-restart. A prompt shows each rejection once. A rejection of the step itself is in the retry history, not in the
-escalation history. A rejection that became a question is only among the clarifications, with its answer.
+because of the result of this step". Both kinds of feedback are computed from the nodes and not stored, so they survive
+a new visit and a restart. A prompt shows each rejection once. A rejection of the step itself is in the retry history,
+not in the escalation history. A rejection that became a question is only among the clarifications, with its answer.
 """
 
 from collections.abc import Container, Sequence
@@ -125,8 +125,8 @@ def _kept_findings(
 ) -> tuple[str, ...] | None:
     """Return those findings of left-out rejections that say what to add or change.
 
-    Only the newest `window` rejections count. Return None if the step has not begun afresh, or if the policy shows
-    nothing.
+    Only the newest `window` rejections count. Return None if no rejections are left out, or if the policy shows nothing
+    of them.
     """
     left_out = branch.left_out.get(step)
     if left_out is None or state.config.policy.afresh_shows == "nothing":

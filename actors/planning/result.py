@@ -46,7 +46,7 @@ class PathStepJson(TypedDict):
     step: str
     """The step that made the artifact."""
     node: str
-    """The attempt that made it."""
+    """The attempt that made the artifact."""
     value: Any
     """The artifact's JSON value, or its text if it is not JSON."""
     score: float
@@ -227,7 +227,7 @@ def _draft(state: State, user: UserTexts | None) -> Draft | None:
 def demands_with(state: State, node: Node, value: Mapping[str, Any]) -> DemandTable | None:
     """Return the table of demands of a run with another plan (JSON) in place of an attempt's plan.
 
-    None if the plan or the user's texts cannot be compared.
+    The result is None if the plan or the user's texts cannot be compared.
     """
     made = [accepted_value(parent) for parent in _with_parents(state, node)[1:]]
     return _table(_user_texts_of(state), value, made)

@@ -278,7 +278,7 @@ def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> Plann
 
 
 def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | None:
-    """Ask the next decided question. If the run may ask nobody, end it with the question."""
+    """Ask the next decided question. If the run may ask nobody, end the run with the question."""
     if not branch.to_ask:
         return None
     planned = branch.to_ask[0]

@@ -53,12 +53,14 @@ class Node:
     artifact: Artifact | None = None
     repeats: str | None = None
     afresh: bool = False
-    """Whether it is the first attempt after a decision to begin afresh."""
+    """Whether it is the first attempt after a decision to leave earlier rejections out of the step's prompts."""
     verdict: Verdict | None = None
     """The verdict of the guard, or of a person after a review; None before the verdict."""
     rejection_text: str = ""
     rejected_for: frozenset[str] = frozenset()
-    """The error codes in the rejections of this and earlier attempts at the step; empty if it was not rejected."""
+    """The error codes in the rejections of this and earlier attempts at the step; empty if this attempt was not
+    rejected.
+    """
     classification: FailureClassified | None = None
     decision: Decision | None = None
     cleared: tuple[str, ...] = ()
@@ -93,7 +95,7 @@ class PendingReplan(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """The rejections that a step's prompts leave out, because the step has begun afresh after them."""
+    """The earlier rejections that a step's prompts leave out, because the policy has decided so."""
 
     attempts: int = 0
     """How many attempts of the step are left out, from the oldest on."""
@@ -127,7 +129,7 @@ class Branch:
     replans: tuple[str, ...] = ()
     """The ids of the rejections that sent the branch back, oldest first."""
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)
-    """The rejections that prompts leave out, by step. A step that has not begun afresh has no entry."""
+    """The rejections that prompts leave out, by step. A step whose prompts show all rejections has no entry."""
     to_revise: PendingReplan | None = None
     to_ask: tuple[PlannedQuestion, ...] = ()
     parent: int | None = None
@@ -169,7 +171,9 @@ class State:
     forgiven: frozenset[str] = frozenset()
     """The ids of the nodes whose cut replies no longer count, because a person resumed the run after them."""
     of_former_model: frozenset[str] = frozenset()
-    """The ids of the nodes from the model that was used before a person changed it. They do not count as repeats."""
+    """The ids of the nodes from the model that was used before a person changed it. These nodes do not count as
+    repeats.
+    """
     edits: tuple[PlanEdit, ...] = ()
     edited: str = ""
     """The id of the attempt whose plan was edited after the end of the run. It is the plan of the run."""

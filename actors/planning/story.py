@@ -53,7 +53,7 @@ class TreeAttempt:
 
 
 class AttemptTree(tuple[TreeAttempt, ...]):
-    """All attempts of a run in their order. Their `parents` make them a tree."""
+    """All attempts of a run in their order. The `parents` of the attempts make them a tree."""
 
     __slots__ = ()
 
@@ -146,7 +146,7 @@ class AttemptView(NamedTuple):
 
     @property
     def used(self) -> Amount:
-        """The cost of all its replies, including late ones."""
+        """The cost of all its replies, including late replies."""
         return self.node.used + self.late
 
     @property
@@ -321,7 +321,7 @@ class BranchStory(NamedTuple):
 
 
 def branch_stories(state: State, records: Iterable[Record[PlanningEvent]]) -> list[BranchStory]:
-    """Return the branches in the order of their opening; empty if there is only one."""
+    """Return the branches in the order of their opening; empty if there is only one branch."""
     if len(state.branches) == 1:
         return []
     calls = [branch.calls for branch in state.branches]

@@ -25,7 +25,7 @@ class Author(Config):
     repeats: Chance
     """How often a retry is the rejected text again, word for word."""
     afresh_mends: Chance | None = Field(default=None, exclude_if=lambda share: share is None)
-    """How often a fresh attempt at a rejected task is accepted; null if unknown."""
+    """How often a retry without the finding is accepted; null if unknown."""
     in_runs: bool = Field(default=False, exclude_if=lambda in_runs: not in_runs)
     """Whether the numbers were counted in runs of this program. They are then compared with `author_in_runs`."""
     source: str = Field(default="", exclude_if=lambda source: not source)

@@ -9,8 +9,8 @@ not count. w is the topmost wrong step. For the place of w, c is the share of r 
 `repeats`. The likelihood is:
 
 - c for the first rejection of the failed step (rejections by a row under `rules` do not count);
-- (1 - p) * c if the rejection differs from the step's last one;
-- p + 0.05 * (1 - p) * c if it is the same.
+- (1 - p) * c if the rejection differs from the step's last rejection;
+- p + 0.05 * (1 - p) * c if the two rejections are the same.
 
 With `facts`, the likelihood is multiplied by f if the rejection says what to add or change, else by 1 - f. Here f is
 the number in `facts` for the place of w.
@@ -95,7 +95,7 @@ CLEARLY_MORE = 1.25
 
 
 def repeat_factors(author: Author | None, afresh: float | None, history: Sequence[Past]) -> tuple[float, float | None]:
-    """Return two factors: for the chance of a move that shows the rejections, and for the chance of a fresh move.
+    """Return two factors: for the chance of a move that shows the rejections, and of a fresh move that does not.
 
     `author` is what is known about the model. `afresh` is the share in `BeliefTable`. A retry can be right only if it
     is not the rejected text again. The chances in the table hold for the known share of repeats. Repeats in this run
@@ -137,7 +137,8 @@ Masses = tuple[tuple[Block, ...], ...]
 _RIGHT, _WRONG, _UNKNOWN = range(3)
 """The state of a step before it was redone: right, wrong, or unknown because it is below the topmost wrong step."""
 _Weights = tuple[Block, Block, Block]
-"""The probabilities of a comparison's result for one step: with the step now right, with it now wrong, and their sum.
+"""The probabilities of a comparison's result for one step: if the step is now right, if the step is now wrong, and
+their sum.
 """
 
 
@@ -152,7 +153,7 @@ class Comparison:
         self.weights = cache(self._weights)
 
     def _weights(self, place: int | None, before: int, seen: bool | None) -> _Weights:
-        """Return the weights of a step. `place` is its position if the problem is hard at it, else None."""
+        """Return the weights of a step. `place` is its position; None if the problem is not hard at this step."""
         chances = self.easy if place is None else self._right[place]
         if seen is None:
             good, bad = chances, tuple([1 - chance for chance in chances])
@@ -378,7 +379,7 @@ class BeliefModel:
         return _scale_belief(belief, belief.masses, factors, miss)
 
     def mark_right(self, belief: Belief, right: Collection[str]) -> Belief:
-        """Return the belief if these steps are known to be right, because an accepted leaf builds on them."""
+        """Return the belief after these steps are known to be right, because an accepted leaf builds on them."""
         factors = [*(0.0 if step in right else 1.0 for step in self.steps), 1.0]
         return _scale_belief(belief, belief.masses, factors, 0.0)
 
@@ -489,8 +490,8 @@ class BeliefModel:
 def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[Block]) -> tuple[Block, ...]:
     """Return the blocks of one cause after the `fresh` steps were redone.
 
-    `chances` are the chances of each step to be right. `passed` has the hypotheses whose wrong steps so far were all
-    redone successfully. Hypotheses with a later topmost wrong step have so far been multiplied by `factor`.
+    `chances` has the chance of each step to be right. In the loop, `passed` has the hypotheses whose wrong steps up to
+    this position are all right now. `factor` is the chance that all redone steps up to this position are right.
     """
     below = [_EMPTY]
     for block in reversed(blocks):

@@ -40,7 +40,7 @@ class Option(Value):
     calls: float
     """The calls until that attempt, including the price of a question, to three decimals."""
     value: float
-    """The chance of success per call, to five decimals. The policy compares moves by it."""
+    """The chance of success per call, to five decimals. The policy compares moves by this value."""
     afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
     """Whether the steps are done again without earlier rejections in their prompts."""
 

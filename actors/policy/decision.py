@@ -42,7 +42,7 @@ from runtime.core.events import Value
 
 
 def belief_row(verdict: Verdict, policy: Policy) -> str:
-    """Return the id of the row that matches a rejection; empty without a belief, or if that row decides without it.
+    """Return the id of the row that matches a rejection; empty without a belief, or if that row decides alone.
 
     Rows about repeated failures and about facts are ignored, because the belief itself counts repeats and facts.
     """
@@ -114,9 +114,9 @@ def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Po
 def after_change(graph: Graph, roles: Mapping[str, str], policy: Policy) -> tuple[BacktrackLevel, tuple[str, ...]]:
     """Return how far back the search goes when a requirement changes: the level, and the steps to redo.
 
-    The row for `requirements.changed` decides. No step has failed, so its target is resolved from every leaf, and
-    `root` means all roots. The leaves are redone if the target is the step itself, or if the row asks a question or
-    gives up. So the change always has an effect.
+    The row for `requirements.changed` decides. No step has failed, so the target of the row is resolved from every
+    leaf, and `root` means all roots. The leaves are redone if the target is the step itself, or if the row asks a
+    question or gives up. So the change always has an effect.
     """
     changed = Finding(code=Code.CHANGED, message="")
     row = next(row for row in policy.rows if row.matches(changed) or row.always)
@@ -184,7 +184,9 @@ class Decision(Value):
     level: BacktrackLevel
     targets: tuple[str, ...] = ()
     rule: str
-    """The id of the row that matched; else the name of another rule, such as `belief`, `linear`, `blind` or `e_max`."""
+    """The id of the row that matched; otherwise the name of another rule, such as `belief`, `linear`, `blind` or
+    `e_max`.
+    """
     code: str = ""
     """The code of the finding that matched, or of the first error if none matched; empty if there is no finding."""
     wanted: tuple[str, ...] | None = None
@@ -222,8 +224,8 @@ class Failure:
     node: str
     verdict: Verdict
     repeats: bool = False
-    """Whether the artifact, or one that it builds on, repeats the text of an earlier artifact of its step in this
-    round.
+    """Whether the artifact, or an artifact that it builds on, repeats the text of an earlier artifact of its step in
+    this round.
     """
     again: bool = False
     """Whether the artifact itself repeats the text of an earlier artifact of its step in this round."""
@@ -252,8 +254,8 @@ class Situation:
     weighs_questions: bool = True
     """Whether a belief policy may choose a question, because somebody can answer."""
     weighs_afresh: bool = True
-    """Whether a belief policy may choose a fresh move. False for a deterministic model, because it repeats its reply
-    unless the prompt shows new rejections.
+    """Whether a belief policy may choose a fresh move, which shows no earlier rejections. False for a deterministic
+    model, because it repeats its reply unless the prompt shows new rejections.
     """
     stop_below: float = 0.0
     """The lowest value (chance of success per call) at which a belief policy makes a move; 0 if there is no limit."""
@@ -262,8 +264,8 @@ class Situation:
 def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -> Decision:
     """Return the decision after a failure; never fails.
 
-    `cause` is the classifier's answer. It selects the row, but the budgets still apply. Linear and blind search ignore
-    both the findings and the cause.
+    `cause` is the classifier's answer. This answer selects the row, but the budgets still apply. Linear and blind
+    search ignore both the findings and the cause.
     """
     graph, progress = situation.graph, situation.progress
     doubt = _misunderstanding_finding(failure, situation)

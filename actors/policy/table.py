@@ -22,7 +22,7 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 DIFFICULTIES = 4
 """The number of difficulties of a step at which the problem is hard. At the start, all are equally likely."""
 FEEDBACK_CASES = 3
-"""The number of cases of feedback: no rejection, one, or at least two have named the mistake."""
+"""The number of cases of feedback: no rejection, one rejection, or more rejections have named the mistake."""
 
 Chances = Annotated[
     tuple[Annotated[tuple[Chance, ...], Field(min_length=FEEDBACK_CASES, max_length=FEEDBACK_CASES)], ...],
@@ -124,7 +124,7 @@ class BeliefTable(Config):
     mistake. If null, each rejection names it, and facts tell nothing about the place.
     """
     agreement: Agreement | None = None
-    """How often redone artifacts equal earlier ones; None if the belief does not compare them."""
+    """How often redone artifacts equal earlier artifacts; None if the belief does not compare them."""
     classifier: Share = 0.7
     """The share of the classifier's answers that select the row for the right place."""
     person: Person | None = Person(accuracy=0.8)
@@ -268,7 +268,9 @@ class Policy(Config):
     afresh_shows: Literal["findings", "nothing"] = Field(
         default="findings", exclude_if=lambda shows: shows == "findings"
     )
-    """Which omitted rejections a fresh attempt still shows: the findings that say what to add or change, or nothing."""
+    """What a fresh attempt's prompt shows of earlier rejections: the findings that say what to add or change, or
+    nothing.
+    """
     belief: BeliefTable | None = Field(default=None, exclude_if=lambda belief: belief is None)
     """The belief that decides for all rows except its `rules`; None if only the rows decide."""
 

@@ -2,8 +2,8 @@
 
 The system part consists of the role, the constraints and the note on data. The user part consists of sections in a
 fixed order. Empty sections are omitted. Text that differs between attempts of a step comes last, so that a provider can
-cache the text before it. Text from users and models stands between delimiters that do not occur in it, so it cannot be
-mistaken for an instruction. Slots in inserted text are not replaced.
+cache the text before that part. Text from users and models stands between delimiters that do not occur in the text, so
+no model can mistake the text for an instruction. Slots in inserted text are not replaced.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ DEPENDENCY_BYTES_MAX = 32_000
 ANSWER_BYTES_MAX = 8_000
 """The largest number of bytes in one answer, and in its question. Longer material belongs in the problem."""
 MESSAGE_BYTES_MAX = 40_000
-"""The largest number of bytes in one note or requirement. It has at most 10,000 characters, so it is never cut."""
+"""The largest number of bytes in one note or requirement. Each has at most 10,000 characters, so none is ever cut."""
 GIVEN_BYTES_MAX = 64_000
 """The largest number of bytes in the facts that a run is given: a few thousand tokens of a plan's state."""
 FEEDBACK_BYTES_MAX = 4_000
@@ -67,7 +67,7 @@ class Rendered(NamedTuple):
 
 
 class PromptTemplate:
-    """A prompt entry with its book, to be rendered often. It equals only itself, because comparing texts is slow."""
+    """A prompt entry with its book, to be rendered often. A template equals only itself: comparing texts is slow."""
 
     __slots__ = ("book", "entry")
 
@@ -110,7 +110,7 @@ class _Shown(NamedTuple):
     guard_catalog: tuple[str, ...]
     dependencies: tuple[tuple[str, str], ...]
     afresh: tuple[str, ...]
-    """Empty if the step has not begun afresh. Otherwise one text, which is empty if no finding is shown."""
+    """Empty if the prompt leaves out no rejections. Otherwise one text, which is empty if no finding is shown."""
     retry: tuple[Feedback, ...]
     escalation: tuple[Feedback, ...]
     clarifications: tuple[Clarified, ...]

@@ -1,9 +1,9 @@
 """One branch of the search: a slot for each step, the operators on it (S1 to S6), and the move after a failure. Pure.
 
 A state maps each step to its accepted artifact. In the initial state, no step has an accepted artifact. In a goal
-state, every step has one. The operators are `begin` (start an attempt, which is one model call), `accept` (accept its
-artifact), `mark` (set another phase: rejected, to be retried, waiting for a person, stuck), `redo` (backtrack: unset
-only the targets and all steps that require them) and `new_round` (reset the counts).
+state, every step has an accepted artifact. The operators are `begin` (start an attempt, which is one model call),
+`accept` (accept its artifact), `mark` (set another phase: rejected, to be retried, waiting for a person, stuck), `redo`
+(backtrack: unset only the targets and all steps that require them) and `new_round` (reset the counts).
 
 A visit of a step ends with its first accepted artifact or with its last attempt. A later attempt begins a new visit. A
 step has at most `1 + backtrack_budget` visits. The visits of a leaf are not limited: it has `rmax` attempts for each
@@ -57,7 +57,7 @@ _PHASE_OF = attrgetter("phase")
 
 
 class BranchProgress(dict[str, Slot]):
-    """The state of a branch: the slot of each step, in file order. It is never changed after it is made."""
+    """The state of a branch: the slot of each step, in file order. The object is immutable."""
 
     __slots__ = ("_ready", "phases")
 
@@ -148,7 +148,7 @@ def cleared_steps(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
 def new_round(progress: BranchProgress) -> BranchProgress:
     """Return the progress with all counts reset, because the requirements have changed.
 
-    The current visit of a step becomes the first one of the round. This also holds if the step waits for a person,
+    The current visit of a step becomes its first visit of the round. This also holds if the step waits for a person,
     because the visit continues if nobody answers. The visit of an accepted artifact also becomes the first visit, so
     that the search can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried
     again.

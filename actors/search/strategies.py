@@ -72,7 +72,7 @@ def _prune_sent_back(front: list[BranchView]) -> Prune | None:
 
 
 def _prune_spent(front: list[BranchView]) -> Prune | None:
-    """Prune the worst branch that has used up its share of the calls, if other branches wait for it."""
+    """Prune the worst branch that has used up its share of the calls, if other branches wait for this branch."""
     lowest = min((branch.layer for branch in front), default=0)
     spent = [branch for branch in front if branch.spent and not branch.busy and branch.layer == lowest]
     if not spent or len(front) == 1:
@@ -96,8 +96,8 @@ class BestFirst(SearchStrategy):
     """Depth-first search that keeps promising branches open when it backtracks, and may return to them.
 
     If backtracking would clear an artifact with a score above 0, the branch stays open. A new branch backtracks in its
-    place. The open branch with the lowest estimate continues; among equals, the newest branch. A branch that was kept
-    open only uses the attempts that its rejected step has left. It backtracks only if no other branch is left.
+    place. The open branch with the lowest estimate continues; among equal estimates, the newest branch. A branch that
+    was kept open only uses the attempts that its rejected step has left. It backtracks only if no other branch is left.
 
     If the scores of guards are only 0 or 1, no branch is kept open, and the attempts are the same as in depth-first
     search (S10).
@@ -144,7 +144,7 @@ class IterativeDeepening(SearchStrategy):
     """Depth-first search with a limit of calls that doubles with each iteration.
 
     An iteration is a branch. It ends when it is stuck or has used up its limit. The next iteration starts with the
-    artifacts that the last iteration has accepted, so no artifact is generated twice. Visits and attempts are reset.
+    artifacts that the ended iteration has accepted, so no artifact is generated twice. Visits and attempts are reset.
     The last iteration has no limit, so it is a complete depth-first search.
     """
 
