@@ -150,7 +150,7 @@ def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
     if event.parent is not None:
         fresh = changed(
             fresh,
-            # The counts stay; only the accepted artifacts of the kept steps do.
+            # All steps keep their counts. Only the kept steps keep their accepted artifacts.
             progress=BranchProgress(
                 {
                     step: slot if step in event.kept else changed(slot, phase=Phase.IDLE, accepted=None)

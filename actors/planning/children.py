@@ -171,8 +171,8 @@ def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]
         else:
             generator = _generator(pair, model, registry)
             generation = partial(generate, generator, clock, slot if generator is model else no_limit)
-        # A slow guard always runs in a thread, and any other guard only for a large artifact. In simulations, no guard
-        # does.
+        # A slow guard always runs in a thread. Any other guard runs in a thread only for a large artifact. Simulations
+        # use no threads.
         in_thread = None if resources.threads and not is_slow(workflow, step, registry.guards) else resources.threads
         judgement = partial(judge, guard, clock, in_thread, workflow.guard_timeout_seconds)
         actors.append(Actor(f"step:{step}", generation, concurrency=pair.concurrency))

@@ -196,7 +196,7 @@ def _record_close(state: State, run: Common, branch: Branch, event: ClosingEvent
     if before.request.review:
         return changed(state, silenced=state.silenced | {step}) if unanswered else state
     if not before.open:
-        # A late answer redoes no step. But prompts show it from now on, and it opens a round.
+        # A late answer redoes no step. But prompts show the answer from now on, and a new round begins.
         return _schedule_revision(state, branch, ())
     together = [other for other in state.run.questions.values() if other.request.node == before.request.node]
     if any(question.open for question in together):
@@ -359,7 +359,7 @@ def _record_edit(state: State, run: Common, event: PlanCorrected) -> State:
     opened = accepted_artifact(state, node.node) if passed else node.artifact
     assert opened is not None
     lineage, progress = [node.node], state.branches[node.branch].progress
-    for name in lineage:  # It grows in the loop.
+    for name in lineage:  # The list grows in the loop.
         lineage += [parent for parent in state.nodes[name].parents if parent not in lineage]
         progress = accept(progress, state.nodes[name].step, name)
     edited = changed(

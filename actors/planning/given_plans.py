@@ -106,7 +106,7 @@ def ask_or_end(state: State, question: ClarificationRequested) -> ClarificationR
     form = question.form
     node = state.nodes.get(question.node)
     if question.review and node is not None and node.artifact is not None:
-        form["shown"] = block(node.artifact.shown)  # Whoever is asked in its place sees no artifact of this run.
+        form["shown"] = block(node.artifact.shown)  # The parent's user does not see this run.
     needed = NeededAnswer(
         **form,
         node=question.node,

@@ -491,7 +491,7 @@ def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfi
     tokens, seconds = option_values.pop(OUTPUT_TOKENS, None), option_values.pop(TIMEOUT, None)
     here = replace(loaded, workflow=loaded.workflow.changed(**option_values)) if option_values else loaded
     here = _set_limits(here, tokens, seconds)
-    if TIMEOUT not in here.workflow.model_fields_set:  # It depends on the server, not on the file.
+    if TIMEOUT not in here.workflow.model_fields_set:  # The value depends on the server.
         here = replace(here, workflow=here.workflow.changed(**{TIMEOUT: pinned.workflow.model_timeout_seconds}))
     return here
 

@@ -140,7 +140,7 @@ def _kept_findings(
 
 
 def _lines_with_facts(node: Node) -> list[str]:
-    if is_cut(node):  # The limit of a reply may have changed since, and the text with it.
+    if is_cut(node):  # The text has the limit of replies, which may have changed.
         return [node.rejection_text]
     return [_finding_text(finding) for finding in node.verdict.errors if finding.has_fact] if node.verdict else []
 

@@ -244,7 +244,7 @@ def _table(user: UserTexts | None, value: Any, made: Sequence[Any]) -> DemandTab
 
 def _user_texts_of(state: State) -> UserTexts:
     later = (*state.run.texts_of("requirement"), *state.run.texts_of("note"))
-    # A goal that is named by its tokens says nothing in words.
+    # If a workflow plans from tools, tokens name the goal, so the problem has no words to compare.
     in_words = not state.config.workflow.plans_from_tools
     problem, end = state.specification if in_words else "", state.end
     return user_texts(problem, later, state.run.clarifications, None if end is None else end.demands)

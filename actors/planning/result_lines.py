@@ -59,7 +59,7 @@ _BY_FAMILY: Mapping[str, str] = {
 
 def _cut_advice(result: Result, program: str) -> str:
     resume = f"`{program} resume {result.run_id}"
-    if Code.CUT in result.why:  # Also if a child run says so: its findings are its own.
+    if Code.CUT in result.why:  # The reason may also come from a child run.
         more = f"{resume} --output-tokens-max {2 * result.output_tokens or 'N'}` allows longer replies"
         return f"{more}, `-m MODEL` asks another model; accepted results are kept"
     return f"{resume} -m MODEL` asks another model, {resume}` asks the same model again; accepted results are kept"
@@ -287,7 +287,7 @@ def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
     cause = f" because of {decision.code}" if decision.code else ""
     afresh = " afresh" if decision.afresh else ""
     if brief and decision.level == "local_retry" and not decision.afresh:
-        return []  # The next attempt shows it.
+        return []  # The next attempt shows the retry.
     lines = [f"=> {decision.level}{afresh}{target}{'' if brief else cause}, by rule {decision.rule}"]
     if brief:
         return lines

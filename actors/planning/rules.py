@@ -100,7 +100,7 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
     assert node.verdict is not None
     config, run, call = state.config, state.run, classification_id(node.node)
     if call in run.calls.tries or any(open_call.request.call == call for open_call in run.calls.open.values()):
-        return None  # It is decided when the classifier has answered.
+        return None  # The search decides after the classifier's answer.
     failure = Failure(
         node.step,
         node.node,
@@ -125,7 +125,7 @@ def _settle(state: State, branch: Branch, node: Node) -> Decided | Classificatio
     classifications_left = config.workflow.classifications_max - state.classifications
     if classification is None and classifications_left > 0 and is_worth_classifying(failure, situation, decision):
         if run.saving:
-            return None  # It is asked when somebody drives the run again, or the next day has come.
+            return None  # The classifier is asked in a later drive or on the next day.
         request = classification_of(state, branch, node.node, decision.rule, 1)
         if run.ledger.shortfall(request.reserve, run.now) is None:
             return request
@@ -184,7 +184,7 @@ def _give_up(state: State, branch: Branch) -> RunFinished | None:
         return RunFinished(outcome=PlanningOutcome.NOT_UNDERSTOOD, why=why)
     if not state.config.graph.requires[step]:
         return RunFinished(outcome=PlanningOutcome.ALL_PRUNED, why=why)
-    if state.config.search is Search.LINEAR:  # Such a search has no budget of visits that could be used up.
+    if state.config.search is Search.LINEAR:  # A linear search has no budget of visits to use up.
         return RunFinished(outcome=PlanningOutcome.ALL_PRUNED, why=f"{why}; {ONLY_FORWARD}")
     return RunFinished(outcome=PlanningOutcome.BACKTRACK_CEILING, why=why)
 
@@ -212,7 +212,7 @@ def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunF
     for branch in state.branches:
         progress = branch.progress
         if branch.pruned or _STUCK in progress.phases:
-            continue  # While a stuck branch waits for an answer, nothing more is spent on it.
+            continue  # A stuck branch that waits for an answer gets no calls.
         ready = progress.ready(graph)
         if not (ready or tries):
             continue
@@ -236,7 +236,7 @@ def _allowed_steps(
     The limit is `Limit.CALLS` if the branch has used up its share of the calls; None if no limit was reached.
     """
     strategy, graph, short = state.config.strategy, state.config.graph, None
-    if view.spent and steps:  # What costs nothing needs no slice.
+    if view.spent and steps:  # Steps without calls need no share.
         free = [step for step in steps if graph.budgets[step].deterministic]
         if len(free) < len(steps) and not state.run.open_questions:
             short = Limit.CALLS
@@ -267,7 +267,7 @@ def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> Plann
                 return further_try
     for step in steps:
         if ledger.calls_left < 1 and not graph.budgets[step].deterministic:
-            short = Limit.CALLS  # Known before the prompt is rendered, which costs more than all the rest.
+            short = Limit.CALLS  # Checked first, because rendering the prompt is slow.
             continue
         slot = next_attempt(graph, branch.progress, step)
         first_try = request_for(state, branch, node_id(step, slot.number, slot.attempt, branch.number), 1)

@@ -227,7 +227,7 @@ def attempts(
     return [
         AttemptView(
             node=node,
-            # The newest of the artifacts that it builds on.
+            # The newest artifact that the attempt builds on.
             parent=max(node.parents, key=lambda parent: places.get(parent, -1), default=None),
             why="" if node.decision is None else reasons.get(node.decision.rule, ""),
             wasted=wasted.get(node.node, ZERO),

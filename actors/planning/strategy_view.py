@@ -85,7 +85,7 @@ def view_of(state: State, branch: Branch) -> BranchView:
     if branch.pruned:
         return BranchView(branch.number, branch.parent, live=False, calls=branch.calls)
     graph, revision, nodes, progress = state.config.graph, branch.to_revise, state.nodes, branch.progress
-    # Only a replan that a rejection caused counts: after an answer or a new requirement all branches go back alike.
+    # Only a replan after a rejection counts. After an answer or a new requirement, all branches go back.
     cause = None if revision is None or revision.node is None else nodes[revision.node]
     phases = progress.phases
     scores, doubts = [], []

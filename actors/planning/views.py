@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 def _news_text(event: PlanningEvent, state: State) -> str:
     match event:
         case ArtifactProduced() | JudgementRequested() | ClassificationRequested() | FailureClassified():
-            return ""  # What follows from them is shown.
+            return ""  # The events that follow are shown.
         case Revised() | BranchOpened():
-            return ""  # The verdicts of the next attempts show it.
+            return ""  # The verdicts of the next attempts show the change.
         case VerdictReached() if not _is_open_review(event, state):
-            # The decision about a rejection is shown, and of a step that is done again only the next rejection.
+            # A rejection is shown with its decision. The acceptance of a repeated step is shown only for a plan.
             is_first = visit_and_attempt(event.node)[0] == 1 and not branch_of(event.node)
             is_plan = state.config.roles.get(step_of(event.node)) == "plan"
             return f"{event.node} accepted" if event.verdict.passed and (is_first or is_plan) else ""

@@ -332,7 +332,7 @@ def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | Non
     matched = _match_row(failure.verdict, policy)
     rounds = model.table.rounds
     retry = can_retry(graph, situation.progress, failure.step)
-    retry = retry and (rounds is None or situation.progress[failure.step].attempt < rounds)  # else only if none is left
+    retry = retry and (rounds is None or situation.progress[failure.step].attempt < rounds)  # else a last resort
     mends = _mending_row(failure, matched, situation) if retry else None
     if mends is not None:
         errors = failure.verdict.errors

@@ -82,7 +82,7 @@ def render(template: PromptTemplate, context: Context, *, headed: bool = True) -
     setting is shown, `guard_catalog`: the guard names that the workflow adds to the entry's names.
     """
     facts = context.given
-    # The failure of the previous plan comes before the run's own.
+    # The failure of the previous plan comes before the run's own rejections.
     before = (Feedback("", facts.failure_summary),) if facts is not None and facts.failure_summary else ()
     shown = _Shown(
         context.specification,
