@@ -23,8 +23,8 @@ from runtime.core.copies import changed
 REPEATS_MAX = 3
 """How often a step's model may write the same rejected artifact in a round before the run ends."""
 REPEATS_AFTER_AFRESH = 2
-"""How many rejected artifacts of a step may repeat earlier artifacts word for word, in a round in which a prompt of the
-step has left out its earlier rejections.
+"""How many rejected artifacts of a step may repeat earlier artifacts word for word, in a round with a fresh attempt.
+The prompt of a fresh attempt leaves out the earlier rejections.
 """
 
 
@@ -37,7 +37,7 @@ def why_worthless(state: State, decision: Decision) -> str:
 
 
 def why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> str:
-    """Return why a step is stuck for the remaining round; empty if the step is not stuck.
+    """Return why a step is stuck for the rest of this round; empty if the step is not stuck.
 
     A step that asks a question is not stuck, because the answer begins a new round. With `--keep-trying`, no step is
     stuck.
@@ -83,7 +83,7 @@ def _is_written_alike(state: State, branch: Branch, node: Node) -> bool:
 
 
 def _repeats_after_afresh(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether a step repeats itself at least for the second time, though a prompt left its rejections out.
+    """Return whether an artifact is at least the second repeat of its step in a round with a fresh attempt.
 
     In the records of InterCode, GPT-4 solved 7 % of the tasks after two equal actions, and none after three.
     """
@@ -186,7 +186,7 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
 
 
 def retry_in_resumed_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
-    """Return the decision about a node, or a retry if its reply was cut off in a visit that a person resumed.
+    """Return the decision about a node, or a retry if the node's reply was cut off in a resumed visit.
 
     The retry needs no remaining attempt, because other steps are not to blame.
     """
