@@ -33,7 +33,9 @@ GUARD_SECONDS = 300.0
 async def open_actors(
     run: str, config: ExecutionConfig, resources: Resources, at_work: Collection[str] = ()
 ) -> AsyncIterator[list[Actor[Any, Any]]]:
-    """Yield the actors of an execution, with its workspace locked. Raises `UsageProblem` if another run works in it.
+    """Yield the actors of an execution, with its workspace locked.
+
+    Raises `UsageProblem` if another run works in the workspace.
 
     `at_work` are the nodes of the attempts that have not ended. The worktrees of these attempts are kept.
     """

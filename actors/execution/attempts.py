@@ -1,7 +1,7 @@
 """Applies the results of requests to an attempt. Pure: each function returns the attempt after an event.
 
-If a call of an unrepeatable tool breaks off, it may have done its work. Then a person says whether it did. If a check
-could not run, the next attempt begins with the check.
+A call of an unrepeatable tool that breaks off may have done its work. Then a person says whether the call did its work.
+If a check could not run, the next attempt begins with the check.
 """
 
 from collections.abc import Mapping
@@ -72,7 +72,10 @@ def _phases_of_check(check: Use) -> list[AttemptPhase]:
 
 
 def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: str = "") -> ToolUse | None:
-    """Return the tool call of the current phase, if any. `since` is the snapshot for the next comparison."""
+    """Return the tool call of the current phase; None if the phase calls no tool.
+
+    A new snapshot is compared with `since`.
+    """
     act, *checks = plan.uses(config.tools, attempt.step)
     match attempt.phase:
         case AttemptPhase.PRE_CHECK:
@@ -118,7 +121,7 @@ def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> Pe
 
 
 def open_phase(attempt: Attempt, request: ToolRequested | None = None) -> Attempt:
-    """Return the attempt after its current phase was requested; `request` is the phase's call of a tool, if any."""
+    """Return the attempt after its current phase was requested. `request` is None if the phase calls no tool."""
     if request is None:
         return replace(attempt, begun=True, open=True)
     acted = attempt.acted or not request.repeatable
@@ -176,8 +179,8 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
 def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
     """Return the attempt after the tool call of its current phase has ended.
 
-    If a failure is expected, a failed call passes and a success does not. A call that was cut off fails the attempt if
-    another attempt does no harm. Otherwise the attempt is unsure.
+    If a failure is expected, a failed call passes, and a successful call fails. A call that was cut off fails the
+    attempt if another attempt does no harm. If another attempt may do harm, a person must say what the call has done.
     """
     # Another attempt does no harm: the call may be repeated, was not made, or its agent's work is not merged yet.
     may_retry = use.repeatable or event.not_made or use.agent is not None
@@ -237,7 +240,7 @@ Answer = ClarificationAnswered | ClarificationDeclined | ClarificationExpired
 
 
 def apply_answer(attempt: Attempt, question: ClarificationRequested, event: Answer) -> Attempt:
-    """Return the attempt after the question about it was closed."""
+    """Return an attempt after the question about this attempt was closed."""
     answer = event.answer if isinstance(event, ClarificationAnswered) else ""
     if question.node == attempt.question_node:
         return _record_told_outcome(attempt, answer)

@@ -55,7 +55,7 @@ class ExecutionConfig(Value):
     planning: RunConfig | None
     """The configuration of the planning runs that make new plans; None if no new plan can be made."""
     author_lacks: str = Field(default="", exclude_if=lambda text: not text)
-    """Why the model can make no plan for these tools, as a clause; empty if it can."""
+    """Why the model can make no plan for these tools, as a clause; empty if the model can plan."""
     replans_max: int = Field(ge=0)
     """The largest number of replans, until the run is reopened."""
     questions_max: int = Field(ge=0)
@@ -110,7 +110,7 @@ class ReadyPlan:
     """
 
     def __init__(self, text: str) -> None:
-        """Build it from the JSON of a plan that a guard has accepted."""
+        """Build the ready plan from the JSON of a plan that a guard has accepted."""
         self.text = text
         self.json: Any = json.loads(text)
         draft, _ = read_draft(self.json)
@@ -142,8 +142,8 @@ class ReadyPlan:
     def ready_after(self, ready: tuple[int, ...], before: Configuration, now: Configuration) -> tuple[int, ...]:
         """Return the steps that may start in the configuration `now`, ascending.
 
-        `ready` are those that could start in `before`. Only steps that the difference can affect are looked at, so the
-        time per step does not grow with the plan.
+        `ready` are the steps that could start in `before`. Only steps that the change from `before` to `now` can affect
+        are looked at. So the time per step does not grow with the plan.
         """
         touched = different = before.pending ^ now.pending
         for index in bits(different):

@@ -59,7 +59,7 @@ def _edited_rest(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _done_steps(state: State) -> frozenset[str]:
-    """Return the steps of the current plan that will not be done again; empty for a policy.
+    """Return the steps of the current plan that will not be done again; empty for a policy, a plan of repeatable steps.
 
     A failed step is done again, unless the plan goes on after its failure.
     """
@@ -79,7 +79,7 @@ def _done_steps(state: State) -> frozenset[str]:
 def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
     """Return a plan, given as JSON, without the steps in `done`.
 
-    If the `on_failure` of a step names one of them, the step loses that key.
+    A step whose `on_failure` names a step in `done` loses that key.
     """
     steps = []
     for step in value["steps"]:
@@ -94,7 +94,7 @@ def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, 
 
 
 def check_edit(state: State, value: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return why an edited plan (JSON) is refused before it is proved; empty if it is accepted so far."""
+    """Return why an edited plan (JSON) is refused before it is proved; empty if the proof decides."""
     plan, findings = read_plan(dict(value))
     if plan is None:
         return tuple(finding for finding in findings if finding.severity == "error")

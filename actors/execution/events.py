@@ -111,7 +111,7 @@ class ProofRequested(Event):
     node: str
     """The node of the proof."""
     guard: str
-    """The name of the guard; for a composite, its kind."""
+    """The name of the guard; for a composite guard, the kind of composite."""
 
     @property
     def request_id(self) -> str:
@@ -165,8 +165,8 @@ class StepSettled(Event):
     handed_over: bool = False
     """Whether the policy decides what happens next."""
     late: bool = False
-    """Whether a replan, a question about a trouble, an undo or the end was decided before. Then only the tokens
-    change.
+    """Whether a replan, a question about a trouble, an undo or the end was decided earlier. Then this event changes
+    only the tokens.
     """
     findings: tuple[Finding, ...] = ()
     """Why the visit failed."""
@@ -181,7 +181,7 @@ class TroubleDecided(Event):
     cause: TroubleCause
     """The kind of trouble."""
     step: str = ""
-    """The step at which it occurred; empty if no step is concerned."""
+    """The step at which the trouble occurred; empty if no step is concerned."""
     level: BacktrackLevel
     """How far back the search goes."""
     rule: str
@@ -197,7 +197,7 @@ class TroubleDecided(Event):
     constraints: tuple[Mapping[str, Any], ...] = ()
     """The new constraints on every later plan, if the user has changed the requirements."""
     delay_seconds: Seconds = 0.0
-    """The seconds of back-off before the step is tried again; 0 for none."""
+    """The seconds of back-off before the step is tried again; 0 if there is none."""
 
 
 class UndoDecided(Event):

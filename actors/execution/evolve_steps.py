@@ -47,9 +47,9 @@ FEEDBACK_WINDOW = 5
 
 
 def set_constraints(state: State, constraints: Constraints) -> State:
-    """Return the state with new constraints. Attempts at steps that these forbid fail.
+    """Return the state with new constraints. Attempts at steps that the constraints forbid fail.
 
-    If an attempt has an open request, it fails when that request ends.
+    An attempt with an open request fails when that request ends.
     """
     tools = state.config.tools
     steps = state.plan.program.steps
@@ -94,7 +94,10 @@ def _with_visit(state: State, node: str) -> State:
 
 
 def record_request(state: State, node: str, request: ToolRequested | None = None) -> State:
-    """Return the state after a phase was requested. For a call of a tool, `request` is that request."""
+    """Return the state after a phase was requested.
+
+    `request` is the request of a tool call; None for any other phase.
+    """
     state = _with_visit(state, node)
     attempt = state.active.get(node.partition("/")[0])
     if attempt is None or attempt.at_work != node:
@@ -105,7 +108,7 @@ def record_request(state: State, node: str, request: ToolRequested | None = None
 
 
 def record_question(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked that is a phase of an attempt, or that is about an attempt."""
+    """Return the state after a question was asked. The question is a phase of an attempt, or is about an attempt."""
     state = record_request(state, event.node)
     attempt = state.active.get(event.node.partition("/")[0])
     if attempt is not None and event.node == attempt.question_node:
@@ -135,7 +138,9 @@ def record_tool_end(state: State, event: ToolFinished) -> State:
 
 
 def _with_result(state: State, before: Attempt, after: Attempt, complete: Attempt, *, may_have_run: bool) -> State:
-    """Return the state after a phase, with the effect of its call. While everything is undone, no further phase begins.
+    """Return the state after a phase, with the effect of its call.
+
+    While everything is being undone, no further phase begins.
 
     `before` is the attempt while the phase was open, `after` the attempt once the phase has ended. `complete` is
     `after` with the outcome and the values from the output. `may_have_run`: nobody knows whether the call did its work.
@@ -150,7 +155,7 @@ def _with_output(state: State, before: Attempt, after: Attempt, output: str) -> 
     """Return an attempt after its phase.
 
     If its generator has succeeded, add the outcome and the values from the output. A finding about the output is made
-    from `before`, because it must name the phase `act`.
+    from `before`, because the finding must name the phase `act`.
     """
     use = tool_use(state.config, state.plan, before) if before.phase is AttemptPhase.ACT else None
     if use is None or after.result == "failed" or after.todo == before.todo:

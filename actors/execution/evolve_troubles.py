@@ -80,7 +80,7 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
 def _visit_again(state: State, event: TroubleDecided) -> State:
     """Return the state in which a step is pending again. After its back-off, the step has all its attempts again.
 
-    If a person has asked for the visit, its attempts do not count against the plan's total.
+    If a person has asked for this new visit, the visit's attempts do not count against the plan's total.
     """
     if not event.step:
         return state
@@ -261,7 +261,10 @@ def adopt_plan(state: State, event: PlanRevised) -> State:
 
 
 def reopen_run(state: State) -> State:
-    """Return the state after the run was reopened: replans and questions are counted anew, in a policy attempts too."""
+    """Return the state after the run was reopened. Replans and questions are counted from 0 again.
+
+    In a plan of repeatable steps (a policy), attempts are also counted from 0 again.
+    """
     return changed(_reset_counts(state), ending=None, used=0 if state.plan.program.repeats else state.used)
 
 

@@ -17,8 +17,8 @@ from actors.tools.uses import ModelUse, canonical
 from runtime.core.copies import changed, without
 
 REST_SECONDS = 1.0
-"""The back-off after the first call of an undo tool that was cut short, in seconds. After each further one it
-doubles.
+"""The seconds of back-off after an undo tool was interrupted for the first time. Each further interruption doubles
+them.
 """
 REST_MAX = 60.0
 
@@ -57,9 +57,9 @@ def with_effect_of(
 ) -> State:
     """Return the state with the effect of an attempt's call that has ended, if that call has an effect.
 
-    `before` is the attempt while the call was open. `after` is the attempt after it has ended. `values` are the values
-    from its output. `may_have_run`: nobody knows whether the call did its work. The effect of a successful call
-    replaces the uncertain effects of earlier calls in the same visit.
+    `before` is the attempt while the call was open. `after` is the attempt after the call has ended. `values` are the
+    values from the call's output. `may_have_run`: nobody knows whether the call did its work. The effect of a
+    successful call replaces the uncertain effects of earlier calls in the same visit.
     """
     use = state.config.tools.generator_use(state.plan.by_id[before.step])
     if before.phase is None or not has_effect(use, before.phase) or not before.call:
@@ -122,7 +122,7 @@ def settle_by_hand(state: State, event: StepSettled) -> State:
 def begin_undo(state: State, event: UndoDecided) -> State:
     """Return the state after it was decided to undo everything. Nothing else begins, and open work stops.
 
-    A call that is not repeatable continues to its end. Then it is undone too. A run that has ended is reopened when it
+    A call that is not repeatable continues to its end, and is then undone too. A run that has ended is reopened when it
     is driven next.
     """
     stopped = [attempt for attempt in state.active.values() if not _must_finish(state, attempt)]

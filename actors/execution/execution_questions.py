@@ -33,7 +33,7 @@ LEVELS: Mapping[str, BacktrackLevel] = {
     REVISE_GOALS: BacktrackLevel.FULL_REPLAN,
     GIVE_UP: BacktrackLevel.GIVE_UP,
 }
-"""How far back each answer goes. `BY_HAND` is not listed: it settles the step."""
+"""How far back each answer goes. `BY_HAND` is not listed, because this answer only reports the step as done."""
 
 _MAY_GO_ON = frozenset(
     {
@@ -64,7 +64,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     """Return the question about a trouble.
 
     `again`: whether the step may be visited again. `plan`: whether a new plan can be made. If a step's outcome or
-    values come from its output, no person can settle the step.
+    values come from its output, no person can report the step as done.
     """
     by_hand = not (trouble.step and state.plan.reads_output(state.config.tools, trouble.step))
     finding = trouble.findings[0]

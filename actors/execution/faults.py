@@ -14,9 +14,11 @@ from actors.values.format import printable
 from actors.values.question_form import Inquiry
 
 MESSAGE_MAX = 2_000
-"""The largest number of characters in a finding's message. A tool's output keeps its end, which has the summary."""
+"""The largest number of characters in a finding's message. If a tool's output is cut, its end is kept, because the end
+has the summary.
+"""
 REPLAN = "replan"
-"""The place (`where`) of findings about the planning run of a replan, and about its plan."""
+"""The place (`where`) of findings about the planning run of a replan, and about the new plan."""
 _TOOL = (ReasonTag.TOOL_FAILURE,)
 _WORDS = {
     AttemptPhase.PRE_CHECK: "the pre-check",
@@ -152,7 +154,10 @@ def failed_prerequisites(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
 
 
 def changed_requirements(texts: Iterable[str], edit: PlanEdited | None) -> Finding:
-    """Return the finding that the user has changed the requirements. `edit` is the edit of the plan that is dropped."""
+    """Return the finding that the user has changed the requirements.
+
+    `edit` is the edit that is dropped; None if there is none.
+    """
     message = f"the user requires: {'; '.join(printable(text, 300) for text in texts)}"
     if edit is not None:
         message = f"the plan edited by {edit.who} is dropped, because {message}"

@@ -21,12 +21,12 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 from runtime.core.hooks import make_total
 
 FILES = frozenset({"files", "changed files", "files changed"})
-"""The names in a budget of the limit on how many files may change."""
+"""The names by which a budget limits how many files may change."""
 DAY_SECONDS = 86_400.0
 
 
 def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
-    """Return a guard that also rejects a plan that breaks a prohibition among its own requirements.
+    """Return a guard that also rejects a plan that breaks a prohibition among the plan's own requirements.
 
     Without tools, or if a name in the plan is not bound, only the names in the plan are compared.
     """
@@ -173,7 +173,10 @@ def missed_deadlines(requirements: Iterable[Requirement], now: float, step: str)
 
 
 def uncheckable_requirements(requirements: Iterable[Requirement], *, snapshots: bool) -> tuple[Requirement, ...]:
-    """Return the requirements that the execution cannot check. `snapshots`: snapshots of the workspace are taken."""
+    """Return the requirements that the execution cannot check.
+
+    `snapshots` says whether snapshots of the workspace are taken.
+    """
     return tuple(item for item in requirements if not _is_compared(item, snapshots=snapshots))
 
 

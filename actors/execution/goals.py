@@ -34,7 +34,7 @@ class Goal(NamedTuple):
     text: str
     tokens: frozenset[str]
     depends_on: tuple[str, ...] = ()
-    """The ids of the goals that must be achieved before it."""
+    """The ids of the goals that must be achieved before this goal."""
 
 
 def goals_of(plan: Plan) -> tuple[Goal, ...]:

@@ -10,8 +10,8 @@
     trouble/n1             the first question about a trouble; planner/n1 if the planning run asks it
     undo/n3                the undoing of the third call; undo/n3.ask is the question about it
 
-The plan chooses the id of a step. The plan's id is replaced by the step's place in the plan (`step-NUMBER`) in two
-cases: it has other characters than letters, digits, `_` and `-`, or it looks like a name above.
+The plan chooses the id of a step. In two cases the step's position in the plan (`step-NUMBER`) is used instead: the id
+has other characters than letters, digits, `_` and `-`, or it looks like a name above.
 """
 
 import re
@@ -23,7 +23,7 @@ from actors.plans.plan import Plan
 
 WORKSPACE_START = "workspace/start"
 WORKSPACE_END = "workspace/end"
-"""The node of the last snapshot before a success. It is compared with the first one if paths are protected."""
+"""The node of the last snapshot before a success. It is compared with the first snapshot if paths are protected."""
 _LOOK = "workspace/look.n"
 
 _PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$|workspace$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
@@ -117,15 +117,15 @@ def undo_node(number: int) -> str:
 
 
 def undo_question_node(number: int) -> str:
-    """Return the node of the question about the undoing of an effect. `number` is the number of its call."""
+    """Return the node of the question about the undoing of an effect. `number` is the number of the effect's call."""
     return f"{undo_node(number)}.ask"
 
 
 def owner_of(node: str | None) -> Owner:
     """Return the owner of a node: the part that made its request, question or wait.
 
-    A step may have the id `undo`. The other part of the name shows the owner: `undo/r1.v1.a1` is an attempt, `undo/n1`
-    an undoing.
+    A step may have the id `undo`. The part after the slash shows the owner: `undo/r1.v1.a1` is an attempt, and
+    `undo/n1` is an undoing.
     """
     match = _OWNED.fullmatch(node or "")
     if match is None:

@@ -1,8 +1,8 @@
 """The kind of executions, registered as `execution`, and the places where an execution can be forked.
 
 An execution can be forked at a record if a snapshot shows the workspace at that record. Files change only while a
-person does a step, or while a file-changing tool works. So a snapshot taken between two such times shows the workspace
-at every record between them.
+person does a step, or while a file-changing tool works. So a snapshot that is taken between two such periods shows the
+workspace at every record between these periods.
 """
 
 from collections.abc import Iterable, Sequence

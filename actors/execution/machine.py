@@ -80,7 +80,10 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return requests.next_try(state, request)
 
     def try_again(self, state: State) -> CallRequested | RunFinished | None:
-        """Make the next try of a failed call after its pause. If limits allow none and nothing is open, end the run."""
+        """Make the next try of a failed call after its pause.
+
+        If the limits allow no try and no work is open, end the run.
+        """
         next_call = None if state.run.saving else self.further_try(state)
         if isinstance(next_call, Limit):
             return None if step_rules.is_working(state) else end_exhausted_run(next_call)
@@ -144,7 +147,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         )
 
     def brief(self, state: ExecutionState, work: Work) -> Any:
-        """Return the brief for the actor that does a piece of work."""
+        """Return the input (the brief) of the actor that does a piece of work."""
         request = work.request
         if not isinstance(request, ReplanRequested | ProofRequested):
             return super().brief(state, work)

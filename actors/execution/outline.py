@@ -32,7 +32,7 @@ class OutlinedStep:
 
     step: Step
     turn: int
-    """The number of the step's turn if nothing fails, from 1; 0 for a contingent step.
+    """The number of the step's turn if nothing fails, from 1; 0 for a contingent step, which runs only after a failure.
 
     Steps with the same number may run at the same time. In a plan with outcomes, no two steps have the same number.
     """
@@ -129,7 +129,7 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
 
 
 def _turns_with_outcomes(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
-    """Return numbers for the steps of a plan with outcomes, in the order of the first possible visit.
+    """Return the turn of each step of a plan with outcomes. Turns are numbered by the first possible visits.
 
     No two steps have the same number, because outcomes decide which steps run.
     """

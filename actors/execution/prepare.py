@@ -1,4 +1,4 @@
-"""Prepares an execution: reads, binds and proves the plan, and pins all that later decisions use."""
+"""Prepares an execution: reads, binds and proves the plan, and fixes all that later decisions use."""
 
 import json
 from collections.abc import Mapping
@@ -59,7 +59,7 @@ class ExecutionInput:
     """The id of the planning run that made the plan; empty for a plan from a file."""
     planning: RunConfig | None = None
     author_lacks: str = ""
-    """Why the model can make no plan for these tools, as a clause; empty if it can."""
+    """Why the model can make no plan for these tools, as a clause; empty if the model can plan."""
     policy: Policy | None = None
     """The rule table that decides after a failure; None for the shipped table."""
     limits: Limits = field(default_factory=lambda: Limits(calls=CALLS))
@@ -81,12 +81,12 @@ class PreparedExecution:
     limits: Limits
     plan_of: str = ""
     notices: tuple[str, ...] = ()
-    """Notices for the user before the run starts, which are the guard's warnings."""
+    """The guard's warnings, as notices for the user before the run starts."""
     kind: str = "execution"
 
     @property
     def other_models(self) -> tuple[str, ...]:
-        """The models of steps of the planning runs that replan."""
+        """The models that single steps use in the planning runs of replans."""
         return () if self.config.planning is None else tuple(self.config.planning.step_prices)
 
     def first(self, run: str, at: float) -> ExecutionStarted:

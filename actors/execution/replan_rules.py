@@ -57,7 +57,7 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
 
 
 def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
-    """Return the brief with which the planning run of a replan starts."""
+    """Return the task (the brief) with which the planning run of a replan starts."""
     replan, planning = state.replan, state.config.planning
     assert replan is not None, "an open request is that of the replan"
     assert planning is not None, "only a run that can replan asks for a plan"
@@ -129,7 +129,10 @@ def _failure_lines(state: State, replan: Replan) -> Iterator[str]:
 
 
 def _failed_generators(state: State) -> frozenset[str]:
-    """Return the generators of steps that failed in any plan so far. A planner without a model tries others first."""
+    """Return the generators of steps that failed in any plan so far.
+
+    A planner without a model tries other generators first.
+    """
     planning = state.config.planning
     if planning is None or not planning.workflow.plans_from_tools:
         return frozenset()
@@ -152,7 +155,7 @@ LEVELS = {
 
 
 def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
-    """Return a guard that also accepts the tools' names, and applies the limits of the run.
+    """Return the guard of a level, which knows the tools' names and applies the limits of the run.
 
     The guard rejects a plan that breaks a prohibition among the plan's own requirements. All names in the plan are
     bound.

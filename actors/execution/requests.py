@@ -48,7 +48,10 @@ def step_context(
 
 
 def call_request(node: str, use: ToolUse, **fields: Any) -> ToolRequested:
-    """Return the request for a call of a tool. `fields` are further fields of the request, or other arguments."""
+    """Return the request for a call of a tool.
+
+    `fields` are further fields of the request; they may replace the arguments of `use`.
+    """
     return ToolRequested(
         **{"arguments": use.arguments, **fields},
         node=node,
@@ -72,8 +75,8 @@ def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None
 def replan_request(state: State, replan: Replan) -> ReplanRequested | Limit | None:
     """Return the request for a planning run, or the limit that forbids it.
 
-    The request reserves as many calls as a planning run may make, or all remaining calls, and the same share of tokens
-    and money. None while model calls are not allowed.
+    The request reserves as many calls as a planning run may make, but at most all remaining calls. It reserves the same
+    share of the remaining tokens and money. None while model calls are not allowed.
     """
     planning = state.config.planning
     if state.run.saving or planning is None:

@@ -303,7 +303,7 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
 def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:
     """Return the conclusion about a plan that is executed. With no text and no requirement, only the proof counts.
 
-    A plan with a basis was made by a template, which reads no text.
+    A plan with a `basis` was made from a template. The conclusion then says that no text was read.
     """
     proof = Proof(config.level.removeprefix("plan_"), assurance or "")
     return conclusion(proof, table if table is not None else DemandTable(), reads_text=not plan.basis)
@@ -373,7 +373,7 @@ class ExecutionJson(TypedDict):
     state: list[str]
     missing: list[str]
     next: NotRequired[list[str]]
-    """The steps that may start next, if the execution ended before its goals; missing if no step may start."""
+    """The steps that may start next, if the execution ended without its goals; missing if no step may start."""
     trace: list[str]
     """The outcomes of the current plan's steps, as `STEP:ok` or `STEP:fail`."""
     revisions: list[RevisionJson]
@@ -409,9 +409,10 @@ class ExecutionResult(RunResult):
     missing: tuple[str, ...]
     """The tokens of the goal that do not hold, sorted."""
     next: tuple[str, ...]
-    """The ids of the steps that may start next; empty unless the execution has ended before its goals."""
+    """The ids of the steps that may start next, if the execution has ended without its goals; else empty."""
     left: tuple[str, ...]
-    """The ids of the steps that must be done or done again; empty unless the execution has ended before its goals."""
+    """The ids of the steps that must be done or done again, if the execution has ended without its goals; else empty.
+    """
     violations: tuple[Finding, ...]
     """The requirements that steps have violated."""
     unsure: tuple[Finding, ...]
@@ -421,7 +422,7 @@ class ExecutionResult(RunResult):
     snapshots: tuple[str, str] | None
     """The ids of the first and the last snapshot of the workspace; None if none was taken."""
     not_compared: int
-    """After how many snapshots the changed paths are not known."""
+    """The number of snapshots for which the changed paths are not known."""
     undo: tuple[ShownEffect, ...]
     """The effects and the status of their undoing, the last call first; empty if nothing is undone."""
     plan_json: Any
@@ -469,7 +470,7 @@ class ExecutionResult(RunResult):
 
     @property
     def has_draft(self) -> bool:
-        """Whether the execution ended before its goals and steps remain."""
+        """Whether the execution ended without its goals, and steps remain."""
         return bool(self.left)
 
     def facts(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The state of an execution: a frozen value. Only `evolve` makes new ones.
+"""The state of an execution: a frozen value. Only `evolve` makes new states.
 
 Each replan keeps the tokens, the constraints on every plan (`actors.plans.constraints`), the history of failures, the
 revision and the earlier results. The goals are computed from the tokens (`actors.execution.goals`).
@@ -49,7 +49,7 @@ Result = Literal["", "passed", "failed", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt at a step that has not been settled yet."""
+    """An attempt in a visit of a step that has not ended."""
 
     step: str
     name: str
@@ -67,7 +67,7 @@ class Attempt:
     """Whether a person must say what an interrupted tool call has done."""
     tries: int = 0
     acted: bool = False
-    """Whether a call that is not repeatable was requested. Such an attempt is always carried through."""
+    """Whether a call that is not repeatable was requested. If so, the attempt is always carried through."""
     read: str = ""
     """The output of `workspace:read`, with the files for the model; empty before they were read."""
     text: str = ""
@@ -90,11 +90,12 @@ class Attempt:
     call: int = 0
     """The number of the attempt's last call that may have an effect; 0 before such a call."""
     arguments: str = "{}"
-    """The arguments of its last call that may have an effect: a JSON object as text. For a file by a model, only its
-    path.
+    """The arguments of its last call that may have an effect: a JSON object as text. For a file that a model writes,
+    the object has only the path.
     """
     doubtful: bool = False
-    """Whether the last call with a possible effect was repeated after a crash: the first call may have done its work.
+    """Whether the last call with a possible effect was repeated after a crash. If so, the first call may have done its
+    work.
     """
 
     @property
@@ -139,7 +140,7 @@ class Revision(NamedTuple):
     trace: tuple[str, ...]
     why: str
     level: BacktrackLevel
-    """How far back the replan after it went."""
+    """How far back the replan after this revision went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +156,9 @@ class Trouble:
     question: str = ""
     """The id of the question about the trouble; empty before the question is asked."""
     level: BacktrackLevel = BacktrackLevel.CLARIFY
-    """How far back the policy wanted to go, if a person is asked whether it may."""
+    """How far back the policy wants to go, if a person is asked to allow this."""
     root: str = ""
-    """If a replan caused this trouble: the trouble that led to that replan, in words; else empty."""
+    """The trouble that led to the replan that caused this trouble, in words; empty if no replan caused it."""
     answer: str | None = None
     """The person's answer; empty if nobody answered; None before the question is closed."""
 
@@ -186,7 +187,8 @@ class Replan:
     edit: PlanEdited | None = None
     """The edit in which a person made the new plan; None if a planning run makes it."""
     before: Trouble | None = None
-    """The trouble that there was before an edit. It comes back if the edited plan is rejected."""
+    """The trouble that an edit suspends; None if there was none. This trouble returns if the edited plan is rejected.
+    """
 
 
 class SettledFailure(NamedTuple):
@@ -223,14 +225,16 @@ class State:
     values: Mapping[str, str] = field(default_factory=dict)
     """The values of the tokens that hold and have a value, by token, as read from the outputs of steps."""
     active: Mapping[str, Attempt] = field(default_factory=dict)
-    """The attempts that are not settled, by their step's name, in the order of their beginning."""
+    """The attempts whose visits have not ended, by the step's name, in the order in which they began."""
     visits: Mapping[str, int] = field(default_factory=dict)
     used: int = 0
     """How many attempts were made in this revision since the run was last reopened."""
     starts: int = 0
     """How many visits of steps were made in this revision, all steps together."""
     started: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """When each step of a policy last started, by (tokens that held then, index). A time is a value of `starts`."""
+    """When each step of a policy last started, by (tokens that held then, index of the step). A time is a value of
+    `starts`.
+    """
     trace: tuple[str, ...] = ()
     """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
     results: Mapping[str, StepResult] = field(default_factory=dict)
@@ -257,30 +261,32 @@ class State:
     unsure: tuple[Finding, ...] = ()
     """The needs of the current plan that nobody can check."""
     snapshot: str | None = None
-    """The id of the last snapshot of the workspace; empty if it could not be taken, None before the first."""
+    """The id of the last snapshot of the workspace; empty if that snapshot failed; None before the first snapshot."""
     first_snapshot: str = ""
     """The id of the snapshot before the first step; empty if there is no such snapshot."""
     not_compared: int = 0
-    """After how many snapshots the changed paths are not known."""
+    """The number of snapshots for which the changed paths are not known."""
     constraints: Constraints = field(default_factory=Constraints)
     barred: frozenset[int] = frozenset()
     """The indices of the steps that use something that a constraint forbids. These steps must not begin."""
     goals: tuple[PastGoal, ...] = ()
     damaged: tuple[str, ...] | None = None
-    """The protected paths that differ from the first snapshot, if the last event was this comparison; else None."""
+    """The protected paths that differ from the first snapshot; None if the last event was not this comparison."""
     touched: frozenset[str] = frozenset()
     """The paths that have changed since the start, according to snapshots; empty if no budget limits files."""
     calls: int = 0
-    """How many calls of generators were made so far. It numbers the effects."""
+    """How many calls of generators were made so far. This count numbers the effects."""
     effects: dict[str, CallEffect] = field(default_factory=dict)
-    """The effects of all calls of generators, by the call's node, in the order of the calls. Those of earlier plans are
-    included.
+    """The effects of all calls of generators, by the call's node, in the order of the calls. The effects of earlier
+    plans are included.
     """
     undoing: Undoing | None = None
     ends: Mapping[str, EffectEnd] = field(default_factory=dict)
     undo_calls: Mapping[str, int] = field(default_factory=dict)
     requirements_used: int = 0
-    """How many of the user's requirements, from the first on, have been taken into account. All others are new."""
+    """How many of the user's requirements, from the first on, have been taken into account. All later requirements are
+    new.
+    """
 
     @property
     def tokens(self) -> frozenset[str]:
@@ -310,14 +316,15 @@ ExecutionState = State | NotStarted
 
 
 SIDE_BY_SIDE_MAX = 32
-"""How many steps an execution may have at work at a time. Steps that wait for a person count."""
+"""How many steps an execution may have at work at a time. Steps that wait for a person count too."""
 
 
 def next_step(state: State) -> int | None:
     """Return the index of the step that begins next; None if no step may begin.
 
-    In a policy, it is the ready step whose last start with the current tokens is longest ago. So each ready step in a
-    loop has its turn. Ties, and steps of other plans, are ordered by id.
+    In a policy (a plan of repeatable steps), it is the ready step whose last start with the current tokens is longest
+    ago. So each ready step in a loop has its turn. Steps with equal starts, and the steps of any other plan, are
+    ordered by id.
     """
     if not state.ready or len(state.active) >= SIDE_BY_SIDE_MAX:
         return None

@@ -212,7 +212,7 @@ def _end_spent_run(state: State) -> RunFinished:
 
 
 def _next_request(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit | None:
-    """Return the request for the attempt's current phase, or the limit that forbids it; None if no request is due."""
+    """Return the request for the attempt's current phase, or the limit that forbids it; None if there is none now."""
     run = state.run
     if attempt.result or attempt.open or attempt.backoff_seconds:
         return None

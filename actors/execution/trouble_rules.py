@@ -27,7 +27,7 @@ class TroubleChoice(NamedTuple):
 
     row: Row
     finding: Finding
-    """The finding that the row matched, else the first finding."""
+    """The finding that the row matched, or else the first finding."""
     known: bool
     """Whether the row names the finding, one of its tags, or a repetition. False if the row matches everything."""
 
@@ -61,7 +61,7 @@ def signature_of(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
 
 
 def _streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Finding]) -> int:
-    """Return how many failures of a step in a row have the codes and places of these findings, with this failure."""
+    """Return how many failures of a step in a row have the codes and places of these findings, including this failure."""
     current = signature_of(findings)
     count = 1
     for past in reversed(history):
@@ -75,7 +75,7 @@ def _streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Fin
 
 USER = "user"
 NOTHING_LEFT = "budget"
-"""The rule of a decision that the budgets force, because they allow no other."""
+"""The rule of a decision that the budgets force, because they allow no other decision."""
 ONLY_A_PERSON = "only_a_person"
 PLANS_AGAIN = "plans_again"
 """The rule of a replan after a replan that found no plan, or whose plan was rejected."""
@@ -134,7 +134,10 @@ def _find_dead_end(state: State) -> Trouble | None:
 
 
 def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
-    """Return the policy's decision; if the budgets forbid it, the next decision farther back that they allow."""
+    """Return the policy's decision.
+
+    If the budgets forbid it, return the next decision farther back that the budgets allow.
+    """
     by_requirement = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
     in_a_row = _streak(state.history, trouble.step, trouble.findings)
     repeated = not by_requirement and in_a_row >= state.config.r_patience
@@ -225,7 +228,7 @@ def _may_replan(state: State, trouble: Trouble) -> bool:
 
 
 def questions_left(state: State, trouble: Trouble) -> int:
-    """Return how many questions about troubles remain. After a changed requirement, all are left again."""
+    """Return how many questions about troubles remain. After a requirement has changed, the full number remains."""
     return state.config.questions_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.questions_left
 
 

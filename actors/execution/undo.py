@@ -35,7 +35,8 @@ class CallEffect:
     attempts: int
     """After how many failed calls of the undo tool a person is asked: the step's `retry_budget`."""
     arguments: str = "{}"
-    """The arguments of the call: a JSON object as text. For a file by a model, only its path."""
+    """The arguments of the call: a JSON object as text. For a file that a model writes, the object has only the path.
+    """
     values: Mapping[str, str] = field(default_factory=dict)
     certain: bool = True
     """Whether the call has succeeded; False if nobody knows what it did."""
@@ -49,7 +50,7 @@ class CallEffect:
 
     @property
     def counts(self) -> bool:
-        """Whether it can be undone, or needs a question to a person. False for `nothing` and `irreversible`."""
+        """Whether the effect must be undone, by its tool or by a person. False for `nothing` and `irreversible`."""
         return self.undo not in UNDO_WORDS
 
 
@@ -71,7 +72,7 @@ class Undoing:
 
 
 def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str, CallEffect]:
-    """Return the effects with one added or replaced, sorted by the numbers of the calls."""
+    """Return the effects with one effect added or replaced, sorted by the numbers of the calls."""
     listed = {**effects, effect.node: effect}
     last = next(reversed(effects.values()), None)
     if last is None or last.number < effect.number:
@@ -80,7 +81,7 @@ def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str,
 
 
 def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> CallEffect | None:
-    """Return the effect to undo next: the last effect that counts and is not settled; else None."""
+    """Return the effect to undo next: the last effect that counts and is not settled; None if there is no such effect."""
     return next((effect for effect in reversed(effects.values()) if effect.counts and effect.node not in ends), None)
 
 

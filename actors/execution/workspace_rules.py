@@ -51,7 +51,7 @@ def needs_to_look_up(state: State) -> Needs | None:
 
 
 def apply_look(state: State, event: ToolFinished) -> State:
-    """Return the state after a preflight check. What the plan lacks is a trouble.
+    """Return the state after a preflight check. A need of the plan that is not met is a trouble.
 
     If the check fails, all needs are unknown, and the plan goes on.
     """
@@ -78,7 +78,8 @@ def apply_look(state: State, event: ToolFinished) -> State:
 def request_last_snapshot(state: State) -> ToolRequested | None:
     """Take a last snapshot and compare it with the first one, if requirements protect paths.
 
-    It shows later changes by a failed tool, a person or another program, which the snapshots of the steps do not show.
+    This snapshot shows changes by a failed tool, a person or another program that the snapshots of the steps do not
+    show.
     """
     if not state.first_snapshot or state.damaged is not None or not protected_paths(state.constraints.requirements):
         return None
@@ -108,7 +109,7 @@ def apply_last_snapshot(state: State, event: ToolFinished) -> State:
 
 
 def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:
-    """Return the state and the attempt after a snapshot was taken and compared with the one before.
+    """Return the state and the attempt after a snapshot was taken and compared with the snapshot before.
 
     If the snapshot fails or the changes are not known, the attempt goes on. Then forbidden changes of the step are not
     checked, and the result says so.
@@ -139,7 +140,10 @@ def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> 
 
 
 def snapshot_of(event: ToolFinished) -> WorkspaceSnapshot:
-    """Return the snapshot that a call has taken; if it has taken none, one without an id, with the reason."""
+    """Return the snapshot that a call has taken.
+
+    If the call has taken none, return a snapshot without an id, with the reason.
+    """
     if event.outcome is ToolOutcome.SUCCEEDED:
         try:
             return read_snapshot(event.output)

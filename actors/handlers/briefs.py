@@ -1,4 +1,4 @@
-"""Briefs: everything that an actor gets to see of its request. Pure values, made when work is handed out."""
+"""Briefs, the inputs of actors: all that an actor sees of its request. Pure values, made when work is handed out."""
 
 from typing import NamedTuple
 

@@ -1,8 +1,8 @@
 """Generators of artifacts, and the registry of guards and generators by name.
 
 The built-in generators call a model; a plug-in is any function from a context to text. A plug-in is written for anyio,
-so its author need not know the event loop. It is `async def make(context: Context) -> str`, or a plain function if it
-does not wait. Its text is judged like a model's text.
+so its author need not know the event loop. A plug-in is `async def make(context: Context) -> str`, or a plain function
+if it does not wait. Its text is judged like a model's text.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -54,7 +54,7 @@ class FunctionGenerator:
         self._name = name
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the function's text as a reply. Raises `PlugInFailed` if it raises or has no text."""
+        """Return the function's text as a reply. Raises `PlugInFailed` if the function raises or returns no text."""
         with attribute_errors(f"generator {self._name}"):
             answer = self._function(brief.context)
             text: object = await answer if isinstance(answer, Awaitable) else answer

@@ -22,7 +22,9 @@ from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
 from runtime.models.provider_state import CallSlot
 
 INLINE_BYTES_MAX = 64 * 1024
-"""The largest number of characters in an artifact that guards judge in the event loop. Threads judge larger ones."""
+"""The largest number of characters in an artifact that guards judge in the event loop. Guards judge larger artifacts in
+threads.
+"""
 
 _UNSENT = Fault(
     kind=FaultKind.REFUSED_CONNECTION, message="not sent, since its run is being stopped or has gone another way"
@@ -118,9 +120,9 @@ async def verdict_in_time(work: Awaitable[Verdict], guard: str, limit_seconds: f
 def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: Verdict) -> Judged:
     """Return the message with a verdict. `started_at` is a time of trio's clock.
 
-    A verdict that JSON cannot hold is a bug of the guard. The verdict is written and read here: an error here ends only
-    this run, but an error in the journal would stop every later driver too. So the run uses exactly what its journal
-    stores.
+    A verdict that JSON cannot hold is a bug of the guard. The verdict is converted to JSON and back here. An error here
+    ends only this run, but an error in the journal would stop every later driver too. So the run uses exactly what its
+    journal stores.
     """
     verdict = Verdict.model_validate_json(limit_verdict(verdict).model_dump_json())
     mark_point("judge.after")
@@ -128,7 +130,7 @@ def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: V
 
 
 async def wait(clock: Clock, probe: Probe | None, envelope: Envelope[WaitRequested]) -> Woken | Faulted:
-    """Wait until the requested time. If the wait is for the provider, then check whether it is up."""
+    """Wait until the requested time. After a wait for the provider, check whether the provider is up."""
     request = envelope.brief
     await clock.sleep_until(request.until)
     if request.request_id == PROVIDER and probe is not None:

@@ -28,9 +28,9 @@ _STEPS = TypeAdapter(tuple[DeclaredStep, ...])
 class ToolPlanGenerator:
     """Searches for a plan from the run's initial state to its goal. It is deterministic, so it is never tried twice.
 
-    Its settings are the `steps` that tools declare, and the tokens of the `goal`. That goal is used if the run is given
-    no other goal. If there is no plan, it returns an object without steps, with the reason in `basis`. The plan's guard
-    rejects this object.
+    Its settings are the `steps` that tools declare, and the tokens of the `goal`. That goal is used only if the run is
+    given no other goal. If there is no plan, the generator returns an object without steps, with the reason in `basis`.
+    The plan's guard rejects this object.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -89,7 +89,7 @@ def _tokens(steps: Sequence[Step], goal: Sequence[str]) -> frozenset[str]:
 
 
 FALLBACK = "feature"
-"""The type whose template is used for types without one. Its steps are the demands of the text."""
+"""The type whose template is used for types without a template. The steps of this template are the text's demands."""
 
 
 class TemplateSelectorGenerator:

@@ -2,8 +2,8 @@
 
 A repeatable call in this process is not recorded: it ends with this process and is made again after a crash.
 
-A `Tool` has a function that prepares a call, and yields the call before it begins. `command_tool` runs a program in a
-process group of its own. `function_tool` runs a Python function, sync or async, written for anyio.
+A `Tool` has a function that prepares a call. The function yields the call before the call begins. `command_tool` runs a
+program in a process group of its own. `function_tool` runs a Python function, sync or async, written for anyio.
 """
 
 import json
@@ -56,12 +56,12 @@ class PreparedCall(ABC):
 
     @property
     def is_made(self) -> bool:
-        """Whether the tool may have done something. Read it after `run` has ended."""
+        """Whether the tool may have done something. Read this property after `run` has ended."""
         return True
 
     @abstractmethod
     async def run(self) -> ToolResult:
-        """Begin the call and return its result. If it is cancelled, the whole call is ended first."""
+        """Begin the call and return its result. A cancellation ends the whole call first."""
 
 
 Prepare = Callable[[Mapping[str, Any]], AbstractAsyncContextManager[PreparedCall]]
@@ -148,7 +148,7 @@ def command_tool(
 ) -> Tool:
     """Return a tool that runs a program.
 
-    `arguments_of` returns the program and its arguments for a call's arguments. No shell interprets them. The program
+    From a call's arguments, `arguments_of` returns the program and its arguments. No shell interprets them. The program
     runs in `folder` and sees only `environment`. Exit code 0 is a success, and any other code a failure. A program that
     cannot be executed is a permanent failure.
     """

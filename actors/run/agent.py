@@ -124,8 +124,8 @@ class Ask:
     about: str = ""
     """A sentence about what depends on the answer. If it is empty, people read that the step waits for the answer."""
     otherwise: str = ""
-    """A sentence about what happens if it is declined or expires. It begins `If you decline,`. If it is empty, people
-    read that the agent decides.
+    """A sentence about what happens if the question is declined or expires. It begins `If you decline,`. If it is
+    empty, people read that the agent decides.
     """
     priority: Priority = "normal"
 

@@ -55,7 +55,7 @@ class NextMove:
     reserve: Amount = ZERO
     """The highest cost of the move; zero if it is unknown."""
     seconds: float = STEP_SECONDS
-    """The longest time that it can take."""
+    """The longest time that the move can take, in seconds."""
     moves: int = 2
     """How many such moves may follow until the end, at least 2; a guess if the kind of agent does not say."""
     known: bool = False
@@ -63,7 +63,7 @@ class NextMove:
 
 
 def without_limits(limits: Limits) -> Limits:
-    """Return the limits without the limits that a run can reach, to see its next move without them."""
+    """Remove all limits that a run can reach. The result is used to find the run's next move without limits."""
     return Limits(calls=_NO_LIMIT, **limits.model_dump(include={"patience_seconds", "stop_below"}))
 
 
@@ -78,7 +78,7 @@ def ask_or_end(
     """Return the next event if a run's rules end it at a limit: a question, the end, or None while a question is open.
 
     Any other end is returned unchanged. `decide` returns the decision that would follow under other limits, and
-    `next_move` the move that would follow without any. `priced` says whether the model's price is known.
+    `next_move` the move that would follow without limits. `priced` says whether the model's price is known.
     """
     limit = exhausted_limit(end.why) if end.cause == "" else None
     if limit is None:
@@ -99,7 +99,7 @@ def ask_or_end(
 
 
 def follow_answer(run: RunState[Any]) -> ClarificationWithdrawn | SettingsChanged | None:
-    """Withdraw the question at a limit that has changed since, or change the settings by a person's answer."""
+    """Withdraw a question at a limit that has changed since, or change the settings as a person has answered."""
     for name, asked in run.questions.items():
         if asked.open and asked.request.reached is not None and name != run.limit_question:
             return ClarificationWithdrawn(question_id=name)
@@ -112,7 +112,7 @@ def follow_answer(run: RunState[Any]) -> ClarificationWithdrawn | SettingsChange
 
 
 def stopped_at(run: RunState[Any]) -> RunFinished | None:
-    """Return the end of a run that a person has stopped at a limit; None if nobody has, or the question is open.
+    """Return the end of a run that a person has stopped at a limit; None if nobody has stopped it.
 
     A question about a daily budget that nobody answers stops nothing: the run waits for the next day.
     """
@@ -130,7 +130,7 @@ def stopped_at(run: RunState[Any]) -> RunFinished | None:
 def ask_about_day(
     run: RunState[Any], next_move: Callable[[], NextMove], *, priced: bool
 ) -> ClarificationRequested | ClarificationWithdrawn | None:
-    """Ask how a run goes on that waits for the next day, or withdraw the question if it does not wait any more.
+    """Ask how a run that waits for the next day goes on. Withdraw the question if the run no longer waits.
 
     The arguments are those of `ask_or_end`.
     """
@@ -247,7 +247,7 @@ def _needed(ledger: Ledger, limit: Limit, move: NextMove) -> int:
 
 
 def _rounded(limit: Limit, amount: float) -> int:
-    """Return an amount rounded up: calls to whole ones, times to minutes, tokens and money to two digits."""
+    """Return an amount rounded up: calls to whole numbers, times to minutes, tokens and money to two digits."""
     if limit not in COUNTED:
         return 60 * math.ceil(amount / 60)
     whole = math.ceil(amount)

@@ -24,8 +24,8 @@ from runtime.models.port import NO_COMPLETION, Fault, FaultKind, Reply
 from runtime.models.replies import repeated_phrase
 
 UNPAID = frozenset({503, 529})
-"""The HTTP statuses that say that the server did not begin to work on a request. Those of refused requests come on
-top.
+"""The HTTP statuses that say that the server did not begin to work on a request. Nothing is charged for refused
+requests either, whatever their status.
 """
 
 
@@ -150,7 +150,7 @@ class CallFailed(TimedEvent):
 
     @property
     def refunded(self) -> bool:
-        """Whether the provider certainly charged nothing for it."""
+        """Whether the provider certainly charged nothing for the failed try."""
         return self.used is None and (self.unpaid or self.fault.kind.refunded)
 
     @property
@@ -195,7 +195,7 @@ def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> A
 
 
 def child_share(ledger: Ledger, calls_max: int) -> Amount:
-    """Return the budget of a child run: at most `calls_max` calls, and the same share of what else is limited."""
+    """Return the budget of a child run: at most `calls_max` calls, and the same share of each other limit."""
     committed, left = ledger.committed, ledger.calls_left
     share = {"calls": max(1, min(calls_max, left))}
     for limit in COUNTED[1:]:
@@ -466,7 +466,7 @@ class Generated(WorkMessage):
 
     reply: Reply
     cost: Amount | None = None
-    """The cost; None computes it from the reply's usage."""
+    """The cost; if it is None, it is computed from the reply's usage."""
     out_of_time: bool = False
     """Whether a child run brought no result because the deadline set by its parent has passed."""
 

@@ -143,7 +143,10 @@ def _ended_early(run: RunState[C]) -> bool:
 
 
 def _with_wait(run: RunState[C], event: WaitRequested) -> RunState[C]:
-    """Return the state with a wait. At a daily budget, a closed question about an earlier wait counts no more."""
+    """Return the state with a wait.
+
+    If the wait is for a daily budget, a closed question about an earlier wait no longer counts.
+    """
     paused = parking.begin_wait(run.calls, event, run.waits.get(event.request_id))
     asked = run.at_limit
     again = event.request_id == HOME_BUDGET and asked is not None and not asked.open

@@ -1,4 +1,4 @@
-"""The event that begins a fork, and the state's knowledge of the other run. Pure."""
+"""The event that begins a fork, and what the fork's state knows of the other run. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -48,7 +48,7 @@ def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
 
 
 def _reopen_calls(calls: Calls[C]) -> Calls[C]:
-    """Return open calls without a driver, and failed calls without any pauses so far."""
+    """Return the calls of a fork: the open calls have no driver, and the failed calls have had no pauses."""
     opened: Mapping[str, OpenCall[C]] = {
         name: OpenCall(open_call.request, OF_ORIGIN) for name, open_call in calls.open.items()
     }
@@ -85,7 +85,7 @@ def _was_made_before_fork(request: ToolRequested, made: Iterable[MadeCall]) -> b
 
 
 def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> Tools:
-    """Return the open calls. The requested one waits for a person's answer if the other run has made it already."""
+    """Return the open calls. The requested call waits for a person's answer if the other run has made it already."""
     if fork is None or not _was_made_before_fork(request, fork.made):
         return tools
     return {**tools, request.request_id: replace(tools[request.request_id], phase="settled", forked=True)}
@@ -94,7 +94,7 @@ def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> T
 def calls_before_fork(events: Iterable[Any]) -> tuple[MadeCall, ...]:
     """Return the calls of tools that are not repeatable and were begun after the place of a fork.
 
-    `events` are all events of the other run. A flag with each event says whether it comes after that place.
+    `events` are all events of the other run. A flag with each event says whether the event comes after that place.
     """
     requests: dict[str, ToolRequested] = {}
     calls_made: dict[MadeCall, None] = {}

@@ -11,7 +11,7 @@ from runtime.core.events import text_hash
 
 _ATTEMPT = re.compile(r"\.a\d+")
 SECOND_CALL = "/c"
-"""The suffix that a node's second call has in its name. That call classifies the result of the first."""
+"""The suffix that a node's second call has in its name. That call classifies the result of the first call."""
 
 
 def try_id(call: str, try_number: int) -> str:
@@ -30,7 +30,7 @@ def node_of(request_id: str) -> str:
 
 
 def visit_of(request_id: str) -> str:
-    """Return a name that the calls of all attempts of a node's visit have in common, and no other call has."""
+    """Return a name that all calls of a node's visit share, and that no other call has."""
     return _ATTEMPT.sub("", call_of(request_id))
 
 

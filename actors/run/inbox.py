@@ -2,8 +2,8 @@
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, both with `via` and
 `person` if these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), `{"kind": "note",
-"text"}` and the same for a requirement, or `{"kind": "edit", "plan", "revision", ...}` with an edited plan. The answer
-and the decline of a question share one key of the inbox, so only the first one counts.
+"text"}`, `{"kind": "requirement", "text"}`, or `{"kind": "edit", "plan", "revision", ...}` with an edited plan. The
+answer and the decline of a question share one key of the inbox, so only the first one counts.
 """
 
 import json
@@ -100,7 +100,7 @@ class UserMessage:
     """A `requirement` changes the task. A `note` is only shown in later prompts."""
     text: str
     place: int
-    """Its place among all messages and answers that people sent to the run, from 1."""
+    """Its number among all messages and answers that people sent to the run, from 1."""
     seen: bool = False
 
 
@@ -108,7 +108,7 @@ Messages = tuple[UserMessage, ...]
 
 
 def next_place(messages: Messages, questions: Questions) -> int:
-    """Return the place of the next message of a person. Places are used because two messages can have the same time."""
+    """Return the number of a person's next message. Messages are numbered because two can have the same time."""
     places = [*(message.place for message in messages), *(question.place for question in questions.values())]
     return 1 + max(places, default=0)
 
@@ -205,7 +205,10 @@ def check_decline(questions: Questions, name: str, via: str, person: str = "") -
 
 
 def check_message(messages: Messages, text: object) -> str:
-    """Return the stored text of a note or requirement. Raises `UsageProblem` if it is empty, too long or too much."""
+    """Return the stored text of a note or requirement.
+
+    Raises `UsageProblem` if it is empty or too long, or if the run has too many.
+    """
     if not isinstance(text, str) or not text.strip():
         raise UsageProblem("there is nothing in this message")
     if len(text) > MESSAGE_MAX:
@@ -236,8 +239,8 @@ def read_edit(
 ) -> dict[str, Any]:
     """Return the edited plan in the body of a message, as JSON.
 
-    `place` has the `revision` that can be edited now, and other keys by which the body must name it. Raises
-    `UsageProblem` for another place, for a body without a plan, and for the first finding of `check`.
+    `place` has the `revision` that can be edited now, and perhaps further keys. The body must have the same values.
+    Raises `UsageProblem` for other values, for a body without a plan, and for the first finding of `check`.
     """
     if any(body.get(key) != value for key, value in place.items()):
         raise UsageProblem(f"the plan was changed meanwhile: it is revision {place['revision']} now")
@@ -253,7 +256,7 @@ def read_edit(
 
 
 def edit_fields(body: Mapping[str, Any], message: "Mailed") -> dict[str, Any]:
-    """Return the fields of the event of an edit that say when it came, by which way, and from whom."""
+    """Return fields of the event of an edit: when the edit came, by which interface, and from whom."""
     person = make_storable(str(body.get("person") or ""))[:PERSON_MAX]
     return {"at": message.at, "mono": message.mono, "via": read_via(body.get("via")), "person": person}
 

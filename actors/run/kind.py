@@ -250,8 +250,8 @@ class Kind(Generic[S, E]):
     in_workspace: Callable[[S, str], str] = lambda _, __: ""
     """Returns the configuration of a run, as JSON, changed to work in another workspace, given by its absolute path."""
     learner: Callable[[E], Callable[[Sequence[E]], E] | None] = lambda _: None
-    """Returns the function that changes the first event of a new run, by the last events of the home's newest finished
-    runs of this kind; None if nothing changes.
+    """Returns a function that changes the given first event of a new run; None if nothing changes. The function gets
+    the last events of the home's newest finished runs of this kind.
     """
     fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _refuse_other_workflow
     """Returns the configuration of a fork with another workflow, another policy, or both. Raises `UsageProblem`."""

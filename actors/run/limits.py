@@ -62,7 +62,7 @@ class LimitSpec:
     suffix: str = ""
     """The words after an amount of time, if it is not time by the clock."""
     workflow: str = ""
-    """The key of a workflow for its usual value; empty if workflows do not set it."""
+    """The workflow key that sets its usual value; empty if workflows do not set it."""
     plain: bool = False
     """Whether the command line also accepts a number of seconds without a unit, because nobody would read it as
     minutes.
@@ -70,7 +70,7 @@ class LimitSpec:
 
     @property
     def of_run(self) -> bool:
-        """Whether it limits the whole run. Then a run that the limit has ended can go on with a higher one."""
+        """Whether it limits the whole run. If so, a run that has ended at the limit can go on with a higher limit."""
         return self.key not in ("timeout_seconds", "output_tokens_max", "model_settings")
 
     @property
@@ -380,8 +380,8 @@ def stored_limits(limits: RunLimits, now: float) -> dict[str, Any]:
 def ledger_limits(limits: RunLimits, usual: Mapping[str, Any], now: float) -> "Limits":
     """Return the limits of a run's ledger.
 
-    `usual` are the limits that hold if nobody sets others, by key, and `now` is the start of the run. `stop_below` is
-    always the usual one: options set it in the run's configuration.
+    `usual` are the limits that hold if nobody sets others, by key, and `now` is the start of the run. `stop_below`
+    always has its usual value here, because options set it in the run's configuration.
     """
     from runtime.core.ledger import Limits  # noqa: PLC0415 -- as above
 

@@ -1,7 +1,8 @@
 """The machine of a run: the common part of all kinds. Each kind has a subclass, which decides. Pure.
 
 The methods that a kind defines come first: methods without a body, and methods with a default. The protocol of machines
-follows. Of the protocol, a kind overrides only `brief`, if its actors need more, and `decide`, if its rules need more.
+follows. Of the protocol, a kind overrides at most two methods: `brief` if its actors need more, and `decide` if its
+rules need more.
 """
 
 from abc import ABC, abstractmethod
@@ -560,9 +561,9 @@ class RunMachine(ABC, Generic[S, E]):
     def _is_carried_out(self, state: S, name: str, opened: OpenCall[Any]) -> bool:
         """Return whether an actor is working on an open call.
 
-        A call of an earlier driver has no actor. It waits until it is reissued or dropped, for example until the home's
-        budget allows a new request. A child run goes on by itself, unless it waits for its provider, or a person is
-        asked whether this run goes on.
+        A call of an earlier driver has no actor. It waits until it is requested again or dropped, for example until the
+        home's budget allows a new request. A child run goes on by itself, unless it waits for its provider, or a person
+        is asked whether this run goes on.
         """
         run = state.run
         if run.asks_at_limit and self.is_child(state, opened.request):

@@ -4,11 +4,12 @@ A warning is an event, decided from the state before any other decision. Only ch
 reservations. No timer is used: a warning about active time or the deadline comes with the first record after its level
 is reached. A limit that a person changes counts as new, so its warnings are made again.
 
-About a daily budget, a run warns if it makes a request when a level is reached, once for each level and day. It learns
-from its driver how much all runs of the budget have committed, with their reservations.
+A run also warns about a daily budget, once for each level and day. It warns when it makes a request after the level is
+reached. Its driver tells it how much all runs of the budget have spent and reserved.
 
-A run warns only if its first event has levels for warnings. A child run warns of what it may use, and its driver tells
-the parent run, which warns too. It does not warn at the end of a limit, or of a time, of which its parent warns.
+A run warns only if its first event has levels for warnings. A child run warns about its own limits, and its driver
+tells the parent run, which warns too. A child run does not warn about a limit that is used up, or about a limit of
+time. Its parent warns about these.
 """
 
 import operator
@@ -30,7 +31,7 @@ WARN_AT = (50, 80)
 
 
 class LimitNear(Event):
-    """A run has used so much of a limit that it warns; or all runs together have, of a daily budget."""
+    """A run, or all runs of a daily budget together, have used so much of a limit that the run warns."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("whose", "day")
     kind: Literal["limit_near"] = "limit_near"
@@ -66,7 +67,7 @@ class LimitNear(Event):
 
 
 def warn_near_limit(run: RunState[Any]) -> LimitNear | None:
-    """Return the warning that is due; None if no limit has reached a new level.
+    """Return the next warning; None if no limit has reached a new level.
 
     A parked run warns when it goes on.
     """
@@ -84,8 +85,7 @@ def warn_near_limit(run: RunState[Any]) -> LimitNear | None:
 def warn_of_other(run: RunState[Any], message: LimitUsed) -> LimitNear | None:
     """Return the warning about a limit that is not the run's own.
 
-    None if the limit has reached no level that was not warned about, or if the run does not want the child run's result
-    any more.
+    None if the limit has reached no new level, or if the run no longer needs the child run's result.
     """
     of_child = message.request_id != ""
     percent, day = _level(run, message.used, message.most), 0 if of_child else day_of(message.at)
@@ -113,7 +113,7 @@ def record_warning(run: RunState[Any], event: LimitNear) -> RunState[Any]:
 
 
 def forget_warnings(run: RunState[Any], limits: Limits, at: float) -> RunState[Any]:
-    """Return the common part of a run without the warnings about the limits that `limits` changes at a time."""
+    """Return the common part of a run without the warnings about limits that differ from the new `limits`."""
     before = run.ledger.limits
     kept = {limit: level for limit, level in run.warned.items() if limit.of(before) == limit.of(limits)}
     since = run.deadline_set if before.deadline == limits.deadline else max(run.now, at)

@@ -150,7 +150,10 @@ def encode_questions(questions: list[OpenQuestion]) -> bytes:
 
 
 def decode_questions(row: bytes) -> list[dict[str, Any]]:
-    """Return the open questions of a status row. Raises `ValueError` if no journal can have written it."""
+    """Return the open questions of a status row.
+
+    Raises `ValueError` if the row is not in a form that journals write.
+    """
     questions = orjson.loads(row or b"[]")
     if not isinstance(questions, list) or not all(
         isinstance(question, dict) and "id" in question for question in questions

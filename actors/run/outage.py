@@ -46,7 +46,7 @@ TIMEOUT_GROWN_MAX = 3600.0
 _WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
 """The faults after which a person must change the request. No further try follows by itself."""
 _DOWN = frozenset(kind for kind in FaultKind if kind.final) - _WRONG
-"""The faults that may pass, but that another try now does not help. The run waits for the provider at once."""
+"""The faults that may pass later, but make another try now useless. The run waits for the provider at once."""
 
 
 def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
@@ -69,7 +69,7 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
 
 
 def continue_outage(run: RunState[C], message: "Faulted") -> WaitRequested | None:
-    """Return the next wait, after a check found the provider of the run or of a child run still down."""
+    """Return the next wait. A check has found that the provider of the run or of a child run is still down."""
     fault = message.fault.model_copy(update={"message": make_storable(message.fault.message)})
     if message.until is not None:
         name = f"{PROVIDER}:{message.request_id}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 REASONS_MAX = 8
 """The largest number of reasons for parking that a run records until a driver resumes it. Hosts retry without end, so
-they are limited.
+the reasons are limited.
 """
 
 
@@ -40,7 +40,7 @@ class RunParked(TimedEvent):
     added_fields: ClassVar[tuple[str, ...]] = ("cause",)
     kind: Literal["run_parked"] = "run_parked"
     handover: bool = False
-    """Whether any driver may resume the run; else only a person may."""
+    """Whether any driver may resume the run; False if only a person may."""
     why: str = ""
     """The reason, in one line for people."""
     cause: Halt = ""
@@ -109,7 +109,7 @@ def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | Ru
 def begin_wait(calls: Calls[C], wait: WaitRequested, before: WaitRequested | None) -> Calls[C]:
     """Return the calls after a wait began: the next try of a call waits for its end.
 
-    `before` is the wait that it replaces, if the provider is still down.
+    `before` is the earlier wait that this wait continues, because the provider is still down; None if there is none.
     """
     if wait.request_id == PROVIDER:
         tries = {call: _pause_tries(item, wait, before) for call, item in calls.tries.items()}
@@ -127,7 +127,9 @@ def _pause_tries(tries: Tries[C], wait: WaitRequested, before: WaitRequested | N
 
 
 def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
-    """Return the calls after a call failed while the run waits for the provider: it pauses as long as the run waits.
+    """Return the calls after a call failed while the run waits for the provider.
+
+    The call pauses as long as the run waits.
 
     Otherwise several calls that fail at once would each have the full patience.
     """

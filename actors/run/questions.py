@@ -30,7 +30,9 @@ OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
 
 
 def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool = False) -> AskedForm:
-    """Return the question about the outcome of a call that was interrupted. `lives` says that it may still be running.
+    """Return the question about the outcome of a call that was interrupted.
+
+    `lives` says that the call may still be running.
 
     `forked` says that the call was made before this run was forked.
     """
@@ -75,9 +77,9 @@ def read_via(value: object) -> Via:
 
 
 StoredVia = Annotated[Via, BeforeValidator(read_via)]
-"""The way of an answer in a stored event. A way that no longer exists is read as empty."""
+"""The interface of an answer in a stored event. An interface that no longer exists is read as empty."""
 NAMED: tuple[Via, ...] = ("link",)
-"""The ways of answering that always tell who answered: only named people get links."""
+"""The interfaces that always tell who answered: only named people get links."""
 PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", *NAMED)
 """The interfaces by which only people can answer. Programs may use all other interfaces."""
 WAYS: Mapping[Via, str] = {
@@ -90,7 +92,7 @@ WAYS: Mapping[Via, str] = {
     "ask": " in a Python program",
     "link": " through a link",
 }
-"""The text for each way, to follow "answered" in a sentence."""
+"""The text for each interface, to follow "answered" in a sentence."""
 USER = "user"
 """The address of questions. A run needs no process if its only open work is questions."""
 
@@ -108,7 +110,9 @@ class LimitReached(Value):
     limit: Limit | None
     """The limit of the run that forbids its next request; None for the daily budget of a home or a tenant."""
     more: Mapping[str, int] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The amounts that answers add: calls, tokens, micro-dollars or seconds, ascending. None raises a daily budget."""
+    """The amounts that answers add: calls, tokens, micro-dollars or seconds, ascending. No answer raises a daily
+    budget.
+    """
     needs: Amount | None = Field(default=None, exclude_if=lambda needs: needs is None)
     """The most that the next request can cost, for a daily budget; None for a limit of the run."""
 
@@ -170,7 +174,7 @@ class ClarificationAnswered(TimedEvent):
 
     @property
     def precedes_takeover(self) -> bool:
-        """Whether it answers a question at a limit. After the takeover, the run may not wait at it any more."""
+        """Whether it answers a question at a limit. After the takeover, the run may no longer wait at this limit."""
         return self.answer in (GO_ON, STOP) or bool(self.change)
 
 
@@ -268,12 +272,18 @@ class Question:
         return not self.asked_people or person in self.asked_people
 
     def can_take(self, kind: str) -> bool:
-        """Return whether an event of a kind may change its status. Reviews and questions at a limit stay closed."""
+        """Return whether an event of a kind may change its status.
+
+        A closed review, or a closed question at a limit, stays closed.
+        """
         stays_closed = self.request.review or self.request.reached is not None
         return (self.status, kind) in MOVES and (self.open or not stays_closed)
 
     def move(self, event: Event, place: int = 0) -> "Question":
-        """Return the question after an event that changes its status. `place` is the place of a person's answer."""
+        """Return the question after an event that changes its status.
+
+        `place` is the number of a person's answer among all messages.
+        """
         answer = event.answer if isinstance(event, ClarificationAnswered) else self.answer
         moved = replace(self, status=MOVES[self.status, event.kind], answer=answer)
         if isinstance(event, ClarificationAnswered | ClarificationDeclined):
@@ -292,7 +302,7 @@ def close_question(questions: Questions, event: ClosingEvent, place: int) -> Que
 
 
 def record_reminder(questions: Questions, event: ReminderEvent) -> Questions:
-    """Return the questions with the new number of reminder steps done for one of them."""
+    """Return the questions after reminder steps of one question were done."""
     question = replace(questions[event.question_id], steps_done=event.steps_done)
     return {**questions, event.question_id: question}
 

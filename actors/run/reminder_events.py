@@ -35,7 +35,7 @@ class Reminders(Value):
     ending: Ending = ""
 
     def people_after(self, steps_done: int) -> tuple[str, ...]:
-        """Return the names of the people who are asked after so many steps; empty for everybody who may answer."""
+        """Return the names of the people who are asked after this number of steps; empty for everybody who may answer."""
         if not self.ask:
             return ()
         names = [*self.ask, *(name for step in self.steps[:steps_done] for name in step.ask)]
@@ -64,7 +64,7 @@ class ReminderEvent(Event):
     next_at: Seconds | None = None
     """When the next step is due, in UTC seconds since 1970; None if there is no next step."""
     next_ask: tuple[str, ...] = ()
-    """The names of the people whom the next step asks; empty if it is another reminder."""
+    """The names of the people whom the next step asks; empty if that step only reminds again."""
     until: Seconds | None = None
     """When the question expires or the run ends, in UTC seconds since 1970; None if neither is set."""
     ending: Ending = ""

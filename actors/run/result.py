@@ -137,7 +137,7 @@ class RunResult:
     fault: Fault | None = None
     """The provider's last fault, if the run waits because of it."""
     provider: ProviderName = "openai"
-    """The provider with the API of the server of the run's model."""
+    """The provider whose API the server of the run's model has."""
     next_try: float | None = None
     """When a host tries again, if the run waits for its provider (UTC seconds since 1970)."""
     fork: Fork | None = None

@@ -125,7 +125,8 @@ def change_of(
 def timeout_after(seconds: float, event: SettingsChanged) -> float:
     """Return the time limit of a call after a change: the limit that is set, or else the new server's usual limit.
 
-    `seconds` is the limit before. If it differs from the default, the user or a file has set it, so it is kept.
+    `seconds` is the limit before the change. A limit that differs from the default was set by the user or a file, so it
+    is kept.
     """
     usual = event.call_seconds if seconds in (CALL_SECONDS, LOCAL_CALL_SECONDS) else None
     return event.timeout_seconds or usual or seconds

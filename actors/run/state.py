@@ -36,15 +36,15 @@ class RunState(Generic[C]):
     clock.
     """
     mono: float | None = None
-    """The driver's latest seconds since its claim; None if its records have no such seconds."""
+    """The driver's latest monotonic seconds since its claim; None if its records have no monotonic seconds."""
     epoch: int = 0
     """The number of the latest driver's lease. It grows with every driver."""
     parked: bool = False
     """Whether the driver has left or is about to. The run makes no requests then."""
     handover: bool = False
-    """Whether any driver may resume the parked run; else only a person may."""
+    """Whether any driver may resume the parked run; False if only a person may."""
     parked_reasons: tuple[str, ...] = ()
-    """The reasons for parking since it was last driven, oldest first. A text is empty if a person parked it."""
+    """The reasons for parking since it was last driven, oldest first. A reason is empty if a person parked the run."""
     parked_cause: Halt = ""
     """The cause of parking that only a person can remove; empty if there is no such cause."""
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
@@ -60,17 +60,18 @@ class RunState(Generic[C]):
     warned: Mapping[Limit, int] = field(default_factory=dict)
     """The highest level that the run has warned about, by limit; without limits that have changed since."""
     warned_of_others: Mapping[tuple[str, Limit], tuple[int, int]] = field(default_factory=dict)
-    """The last day and level that it has warned about, by the name of a daily budget or a child run, and its limit."""
+    """The last day and level that it has warned about, by (name of a daily budget or a child run, limit)."""
     servers: Mapping[str, str] = field(default_factory=dict)
     """The addresses of its models' servers, by model. A driver asks these models at no other server."""
     deadline_set: float = 0.0
-    """When its deadline was set, in UTC seconds: the begin of the time that the deadline limits."""
+    """When its deadline was set, in UTC seconds: the beginning of the time that the deadline limits."""
     messages: Messages = ()
     finished: RunFinished | None = None
-    """The run's end; None before its end, and after the end was undone. Calls of tools may still end after it."""
-    renewing: bool = False
-    """Whether the run's model or a guard was changed and the next driver has to open it. Until then no request is made.
+    """The run's end; None before the end, and after the end was undone. Calls of tools may still end after the run's
+    end.
     """
+    renewing: bool = False
+    """Whether the next driver must open a changed model or guard of the run. Until then no request is made."""
     never_strict: str = NEVER_STRICT
     """Why the run cannot be made `strict`, as a sentence without its full stop; empty if it can."""
     changes: Mapping[str, Any] = field(default_factory=dict)

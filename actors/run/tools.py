@@ -1,11 +1,11 @@
-"""Calls of tools. With them a run changes the world. They are recorded before they begin and after they end. Pure.
+"""Calls of tools, with which a run changes the world. Each call is recorded before it begins and after it ends. Pure.
 
 A tool changes the world, so two rules differ from the rules for model calls. A call that is not repeatable is never
 withdrawn, and never made again without asking a person. If a crash leaves unknown whether a call ran, a person is asked
 as soon as no process of the call runs any more.
 
-If a person, a limit or a fault ends a run from outside, the run is over once its tool calls are. An unrepeatable call
-runs to its end, and a repeatable call is ended.
+If a person, a limit or a fault ends a run from outside, the run is over once its tool calls have ended. An unrepeatable
+call runs to its end, and a repeatable call is ended.
 
 A call is requested, recorded as started with the name of its process, and finished. It does nothing before its start is
 recorded. A later driver first ends the process of an earlier driver's call (`checking`). Then it makes a repeatable

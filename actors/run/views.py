@@ -203,9 +203,10 @@ class Views(Generic[S, E]):
     """Returns the result as lines for people, from the result and the command with which the user calls this program.
     """
     brief_lines: Callable[[Any, str], list[Line]] | None = None
-    """Returns a short form of `result_lines`, which is the default; None if `result_lines` is short."""
+    """Returns a short form of `result_lines`, shown by default; None if `result_lines` is short already."""
     brief_has_tree: bool = False
-    """Whether the short result has everything that a live view's tree shows. Then the tree need not stay."""
+    """Whether the short result has everything that a live view's tree shows. Then the tree need not stay on the screen.
+    """
     tree: Callable[..., Tree] = _tree
     """Returns the actions of the run: `tree(title, state, records, interrupted=…, brief=…)`.
 
@@ -240,7 +241,7 @@ class Views(Generic[S, E]):
     prompt: Callable[..., SentPrompt] | None = None
     """Returns the messages of a call: `prompt(records, wanted, near)`; None for a kind without prompts.
 
-    `wanted` is the call's node or request id. `near` (`Near` or None) saves the work of folding all records. Raises
+    `wanted` is the call's node or request id. `near` (`Near` or None) saves the work of replaying all records. Raises
     `UsageProblem` if the call was not made.
     """
 

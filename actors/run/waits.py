@@ -52,7 +52,7 @@ class Started(TimedEvent):
     by: StorableText = Field(default="", exclude_if=lambda by: not by)
     """Who started the run: `cli`, `python`, or the client of a server; empty if it is unknown."""
     shared: int = Field(default=0, exclude_if=lambda shared: not shared)
-    """How many of the first records, including this, are copies of another run's records; 0 if none are."""
+    """How many of the first records, including this record, are copies of another run's records; 0 if none are."""
     reminders: tuple[ReminderRule, ...] = Field(default=(), exclude_if=lambda rules: not rules)
     """The rules for reminders about unanswered questions. The first rule that applies to a question counts."""
     warn_at: tuple[int, ...] = Field(default=(), exclude_if=lambda levels: not levels)
