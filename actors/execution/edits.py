@@ -94,7 +94,7 @@ def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, 
 
 
 def check_edit(state: State, value: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return why an edited plan (JSON) is refused before it is proved; empty if the proof decides."""
+    """Return why an edited plan (JSON) is refused before it is proved; empty if there is no reason."""
     plan, findings = read_plan(dict(value))
     if plan is None:
         return tuple(finding for finding in findings if finding.severity == "error")

@@ -94,9 +94,9 @@ ExecutionCall = FileRequested | ReplanRequested
 
 
 class ExecutionCallReissued(CallReissued):
-    """A request for a file, made by an earlier driver, was made again. In a fork, this also happens to a planning run.
+    """A request for a file, made by an earlier driver, was made again. A fork also requests a planning run again.
 
-    Otherwise a planning run needs no new request: it continues by itself.
+    In any other run, a planning run continues by itself and needs no new request.
     """
 
     kind: Literal["call_reissued"] = "call_reissued"

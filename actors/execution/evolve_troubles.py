@@ -80,7 +80,7 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
 def _visit_again(state: State, event: TroubleDecided) -> State:
     """Return the state in which a step is pending again. After its back-off, the step has all its attempts again.
 
-    If a person has asked for this new visit, the visit's attempts do not count against the plan's total.
+    If a person has asked for this new visit, the visit's attempts do not count against the plan's `total_retry_budget`.
     """
     if not event.step:
         return state

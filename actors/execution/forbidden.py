@@ -149,7 +149,7 @@ def files_limit(requirement: Requirement) -> int | None:
 
 
 def _deadline_of(requirement: Requirement) -> float | None:
-    """Return the deadline in a requirement's limit (an ISO 8601 date or time), in UTC seconds since 1970; else None.
+    """Return the deadline in a requirement's limit (an ISO 8601 date or time), in UTC seconds; None if there is none.
 
     A time without a zone is in UTC. A date without a time means the end of that day.
     """

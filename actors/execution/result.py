@@ -303,7 +303,7 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
 def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:
     """Return the conclusion about a plan that is executed. With no text and no requirement, only the proof counts.
 
-    A plan with a `basis` was made from a template. The conclusion then says that no text was read.
+    A plan with a `basis` was made from a template, without reading the text.
     """
     proof = Proof(config.level.removeprefix("plan_"), assurance or "")
     return conclusion(proof, table if table is not None else DemandTable(), reads_text=not plan.basis)

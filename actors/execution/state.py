@@ -145,7 +145,7 @@ class Revision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why the plan does not go on by itself. It stays in the state until a decision is made."""
+    """Why the plan does not go on by itself. A trouble stays in the state until it is decided."""
 
     cause: TroubleCause
     step: str = ""
@@ -343,7 +343,7 @@ def _last_start(state: State, step: int) -> int:
 
 
 def _budget_left(state: State, besides: Iterable[int] = ()) -> int:
-    """Return how many attempts of the plan's total remain, without the attempts that pending and active steps need.
+    """Return how many attempts of `total_retry_budget` remain, without the attempts that pending and active steps need.
 
     The attempts for the steps in `besides` still count as remaining: these steps will soon be pending again.
     """
@@ -362,9 +362,10 @@ def _budget_left(state: State, besides: Iterable[int] = ()) -> int:
 
 
 def covers(state: State, index: int) -> bool:
-    """Return whether the plan's total covers all steps that become pending again after a step's failure.
+    """Return whether `total_retry_budget` covers all steps that become pending again after a step's failure.
 
-    In a policy no step becomes pending again. There every step may run any number of times until the total is used up.
+    In a policy no step becomes pending again. There every step may run any number of times until this budget is used
+    up.
     """
     program = state.plan.program
     if program.repeats:
@@ -374,7 +375,7 @@ def covers(state: State, index: int) -> bool:
 
 
 def covers_another_visit(state: State, index: int) -> bool:
-    """Return whether the plan's total covers one more visit of a step that has failed."""
+    """Return whether `total_retry_budget` covers one more visit of a step that has failed."""
     program = state.plan.program
     if program.repeats:
         return state.used < program.plan.total_retry_budget
@@ -382,5 +383,5 @@ def covers_another_visit(state: State, index: int) -> bool:
 
 
 def is_spent(state: State) -> bool:
-    """Return whether the attempts of the plan's total are used up."""
+    """Return whether the plan's `total_retry_budget` is used up."""
     return state.used >= state.plan.plan.total_retry_budget

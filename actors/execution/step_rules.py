@@ -26,8 +26,8 @@ REFUSED = "user"
 def settle(state: State) -> AttemptDecided | StepSettled | None:
     """Settle a step whose attempt has ended, or ask the policy whether to attempt it again.
 
-    A failure for the policy is recorded after the running steps have ended and any earlier trouble is decided. If that
-    decision leads to another visit of a step, the failure is recorded next.
+    A failure that the policy must handle is recorded when no step is at work and no earlier trouble waits for a
+    decision. If the decision about that trouble leads to another visit of a step, the failure is recorded next.
     """
     waiting: StepSettled | None = None
     undecided = state.trouble is not None and state.replan is None and state.ending is None

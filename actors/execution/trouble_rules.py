@@ -61,7 +61,7 @@ def signature_of(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
 
 
 def _streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Finding]) -> int:
-    """Return how many failures of a step in a row have the codes and places of these findings, including this failure."""
+    """Return how many failures of a step in a row, with this one, have the codes and places of these findings."""
     current = signature_of(findings)
     count = 1
     for past in reversed(history):

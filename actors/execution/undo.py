@@ -81,7 +81,7 @@ def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str,
 
 
 def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> CallEffect | None:
-    """Return the effect to undo next: the last effect that counts and is not settled; None if there is no such effect."""
+    """Return the effect to undo next: the last effect that counts and is not settled; None if there is none."""
     return next((effect for effect in reversed(effects.values()) if effect.counts and effect.node not in ends), None)
 
 

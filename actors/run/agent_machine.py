@@ -176,7 +176,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
 
 
 def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
-    """Return the step that an event is about; empty for the whole run, None for an event that the agent does not see.
+    """Return the step that an event is about; empty for no step; None for an event that the agent does not see.
 
     The agent does not see questions that every kind of run asks. It sees no answer to a withdrawn or expired question:
     the answer may not fit the agent's present work.

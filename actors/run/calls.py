@@ -441,7 +441,7 @@ def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) 
 
 
 def text_under_limit(verdict: Verdict | None, output_tokens_max: int) -> str:
-    """Return the text for the next attempt if the token limit was raised after the cut reply; else empty."""
+    """Return what to tell the next attempt if the token limit was raised after the cut reply; else an empty text."""
     limit = None if verdict is None else verdict.facts.get(LIMIT)
     if not isinstance(limit, int) or output_tokens_max <= limit:
         return ""

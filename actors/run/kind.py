@@ -45,7 +45,7 @@ async def _tell_nobody(_: "LimitNear") -> None:
 
 @dataclass(frozen=True, slots=True)
 class ChildRun:
-    """A run that makes the result of a step of another run. The two may be of different kinds."""
+    """A run that makes the result of a step of another run. The two runs may be of different kinds."""
 
     run: str
     """Its id, which `actors.run.ids.child_run` makes from the parent's id."""

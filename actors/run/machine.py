@@ -63,7 +63,7 @@ ControlEvent = InboxEvent | LimitNear | RunParked | RunResumed | WaitEnded | Wai
 
 
 def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
-    """Return the event that follows from a message of the shell; None for a duplicate.
+    """Return the event that follows from a message of the supervisor; None for a duplicate.
 
     A run with a final end accepts no message, except a takeover while one of its tools may still run.
     """

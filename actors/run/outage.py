@@ -149,7 +149,7 @@ def _is_over(run: RunState[C], tries: Tries[C]) -> bool:
 
 
 def _pause(tries: Tries[Any]) -> float:
-    """Return the seconds before the next try: the server's wish, else a pause that doubles each time."""
+    """Return the seconds before the next try: the pause that the server asks for, or a doubling pause."""
     retry_after = tries.failed.fault.retry_after
     return _doubled_pause(tries) if retry_after is None else min(max(0.0, retry_after), PAUSE_MAX)
 

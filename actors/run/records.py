@@ -211,7 +211,7 @@ def action_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None =
 
 
 def _is_silent(event: Any) -> bool:
-    """Return whether progress shows no line for an event: it follows from other events, or another line says the same."""
+    """Return whether progress shows no line for an event, because the event follows from others or repeats a line."""
     match event:
         case Replied() | Settled() | WaitEnded():
             return True

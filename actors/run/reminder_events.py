@@ -35,7 +35,7 @@ class Reminders(Value):
     ending: Ending = ""
 
     def people_after(self, steps_done: int) -> tuple[str, ...]:
-        """Return the names of the people who are asked after this number of steps; empty for everybody who may answer."""
+        """Return the names of the people who are asked after a number of steps; empty for everybody who may answer."""
         if not self.ask:
             return ()
         names = [*self.ask, *(name for step in self.steps[:steps_done] for name in step.ask)]

@@ -47,7 +47,7 @@ def _first_ending(deadline: float | None, expiry: float | None) -> tuple[float |
 
 
 def remind(run: RunState[Any]) -> ReminderEvent | WaitRequested | None:
-    """Remind people of a question, or ask further people, when that is due. Until then, request a wait for it.
+    """Remind people of a question, or ask further people, when that is due. Before that time, request a wait.
 
     A step is carried out only after its wait has ended, so an answer sent before that time is accepted first.
     """

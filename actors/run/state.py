@@ -40,7 +40,7 @@ class RunState(Generic[C]):
     epoch: int = 0
     """The number of the latest driver's lease. It grows with every driver."""
     parked: bool = False
-    """Whether the driver has left or is about to. The run makes no requests then."""
+    """Whether the driver has left or is about to leave. The run makes no requests then."""
     handover: bool = False
     """Whether any driver may resume the parked run; False if only a person may."""
     parked_reasons: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ class RunState(Generic[C]):
 
     @property
     def at_limit(self) -> Question | None:
-        """The latest question about a limit or a daily budget; None before one, and after the limits changed."""
+        """The latest question about a limit or a daily budget; None if there is none, or if the limits changed."""
         return self.questions[self.limit_question] if self.limit_question else None
 
     @property
