@@ -36,7 +36,10 @@ def edit_problem(state: State) -> str:
 
 
 def rest_of_plan(state: State) -> dict[str, Any]:
-    """Return the remaining part of the current plan, as JSON: the unfinished steps, from the tokens that hold."""
+    """Return the remaining part of the current plan, as JSON.
+
+    It has the unfinished steps, and starts from the tokens that hold.
+    """
     value = dict(with_constraints(state.plan.json, state.constraints))
     left = without_steps(value, _done_steps(state))
     budgets = sum(state.plan.by_id[step["step_id"]].retry_budget for step in left["steps"])

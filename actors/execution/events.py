@@ -233,7 +233,7 @@ class EffectSettled(Event):
 
 
 class PlanEdited(TimedEvent):
-    """A person edited the remaining plan. The edit replaces the plan once it is proved and no step is at work."""
+    """A person edited the remaining plan. The edited plan is used once it is proved and no step is at work."""
 
     texts: ClassVar[tuple[str, ...]] = ("plan",)
     kind: Literal["plan_edited"] = "plan_edited"

@@ -441,7 +441,7 @@ class ExecutionResult(RunResult):
 
     @cached_property
     def demands(self) -> DemandTable | None:
-        """How the current plan treats each demand of the user; None if the user has stated none."""
+        """How the current plan treats each demand of the user; None if the user has stated no demand."""
         if self.config is None or self.plan is None:
             return None
         table = demands_of(self.config, self.plan, self.told_later)

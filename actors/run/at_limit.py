@@ -173,7 +173,8 @@ def ask_about_day(
 def addition_of(reached: LimitReached, answer: str) -> int | None:
     """Return the amount that an answer adds to the limit; None if it adds nothing.
 
-    For another model, the least amount is added, except for money: a cheaper model may need no more.
+    An answer that names another model adds the least amount. It adds no money, because a cheaper model may need no
+    more.
     """
     if answer.startswith(OTHER_MODEL) and reached.limit not in (Limit.COST, None):
         return next(iter(reached.more.values()))

@@ -70,7 +70,7 @@ def _reopen_questions(questions: Questions, at: float) -> Questions:
 def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
     """Return an open call without its process, which belongs to the other run.
 
-    Its phase says whether to ask a person first.
+    The call's phase says whether to ask a person first.
     """
     if tool.phase == "asked":
         return replace(tool, epoch=OF_ORIGIN, certain=True)

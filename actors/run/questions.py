@@ -1,8 +1,8 @@
 """Questions to people: their events, the table of their status changes, and when they expire. Pure.
 
-A question gets a new id each time it is asked. It is open while its status is `asked`. An event leads to any other
-status. After a declined, expired or withdrawn question the run goes on without an answer. A late answer to an expired
-or withdrawn question is recorded too, and later prompts show it.
+A question gets a new id each time it is asked. It is open while its status is `asked`. Each later status comes from an
+event. After a declined, expired or withdrawn question the run goes on without an answer. A late answer to an expired or
+withdrawn question is recorded too, and later prompts show it.
 """
 
 import operator

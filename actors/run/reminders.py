@@ -26,7 +26,10 @@ from actors.values.format import stamp
 def add_reminders(
     event: ClarificationRequested, run: RunState[Any], expires_seconds: float | None
 ) -> ClarificationRequested:
-    """Return a question with the reminders of the run's first rule that applies to it; unchanged if no rule applies."""
+    """Return a question with the reminders of the run's first rule that applies to it.
+
+    The question is unchanged if no rule applies.
+    """
     rule = next((rule for rule in run.reminders if _is_for(rule, event)), None)
     if rule is None:
         return event

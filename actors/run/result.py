@@ -366,7 +366,7 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown
     child run waits for its provider. `working` says whether a guard or a tool works. `shown` turns a question into
     plain data.
     """
-    # A child uses amounts that the run above has reserved.
+    # A child run uses amounts that its parent run has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger
     reserved = sum((ledger.reserved.get(name, ZERO) for name in (*calls, *run.tools)), ZERO)
     asks = encode_questions(open_questions(run, shown)) if run.questions else b""

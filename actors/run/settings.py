@@ -55,7 +55,7 @@ class SettingsChanged(TimedEvent):
 
     @property
     def precedes_takeover(self) -> bool:
-        """True, because calls depend on the settings."""
+        """True: the change comes before the takeover, because calls depend on the settings."""
         return True
 
 
