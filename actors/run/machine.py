@@ -338,7 +338,7 @@ class RunMachine(ABC, Generic[S, E]):
         return None
 
     def further_try(self, state: S) -> CallRequested | Limit | None:
-        """Return the next try of a call after its pause, or the limit that forbids it; None if no call needs one now."""
+        """Return the next try of a call after its pause, or the limit that forbids it; None if there is none now."""
         run, short = state.run, None
         for tries in run.calls.tries.values():
             if tries.phase == "rested" and (again := self.next_try(state, tries.request)) is not None:
