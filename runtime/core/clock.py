@@ -13,7 +13,7 @@ class Clock(Protocol):
         """Return the time."""
 
     async def sleep_until(self, when: float) -> None:
-        """Wait until `now()` reaches `when`. The wait never lasts longer than the time that was left when it began."""
+        """Wait until `now()` reaches `when`. The longest wait is `when - now()` at the time of the call."""
 
 
 class SystemClock:
@@ -37,7 +37,8 @@ class SystemClock:
 
 
 class TrioClock:
-    """Trio's time, counted from `start`: virtual under a mock clock, for tests and simulation."""
+    """A clock that adds trio's time to `start`. Under trio's mock clock, the time is virtual, for tests and simulation.
+    """
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._start = start

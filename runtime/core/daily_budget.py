@@ -21,13 +21,13 @@ class BudgetSource(Protocol):
     """Gives the limits that hold now. They may change while a journal is open."""
 
     def current(self) -> "HomeBudget":
-        """Return the limits of a UTC day. It is called before every booking, also in other threads; it never raises."""
+        """Return the limits of a UTC day. Called before every booking, possibly in another thread. Never raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class HomeBudget:
-    """The limits of one UTC day; as a `BudgetSource`, limits that do not change."""
+    """The limits of one UTC day. An object of this class is also a `BudgetSource` whose limits never change."""
 
     calls: int | None = None
     """The largest number of calls; None means no limit."""
@@ -52,11 +52,11 @@ class HomeBudget:
 
     @property
     def limited(self) -> bool:
-        """Whether it has a limit; those of tenants do not count."""
+        """Whether this budget has a limit. Limits of tenants do not count."""
         return self.calls is not None or self.micro_usd is not None
 
     def uses(self, spent: Amount) -> list[tuple[Limit, int, int]]:
-        """Return each limit that is set, with what is spent of it and with its value."""
+        """Return each limit that is set, the amount spent of the limit, and the limit's value."""
         limits = ((Limit.CALLS, spent.calls, self.calls), (Limit.COST, spent.micro_usd, self.micro_usd))
         return [(limit, used, most) for limit, used, most in limits if most is not None]
 

@@ -108,7 +108,7 @@ def _distribution(point: "EntryPoint") -> str:
 def accepts_arguments(function: Callable[..., Any], count: int) -> bool:
     """Return whether a function can be called with `count` positional arguments.
 
-    If it has no signature, return True.
+    Return True for a function without a signature.
     """
     try:
         inspect.signature(function).bind(*[None] * count)
@@ -139,8 +139,8 @@ class PluginGroup:
     """The form of a plug-in in messages, such as `open(url)`."""
     fits: Callable[[Any], bool]
     built_in: Mapping[str, str] = field(default_factory=dict)
-    """The built-in names, which no plug-in may have. Each has a `MODULE:OBJECT`, or an empty text if `get` cannot load
-    it.
+    """The built-in names, which no plug-in may have. The value is a `MODULE:OBJECT`, or an empty text for a name that
+    `get` cannot load.
     """
 
     @property

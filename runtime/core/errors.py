@@ -16,10 +16,10 @@ ReplanError                     one line: a cause, a place, a next step
 │   ├── JournalMoved            the open journal is not the file at its path any more (exit 9)
 │   ├── JournalBusy             other processes keep the journal busy; nothing of the append was written
 │   ├── JournalUnreachable      the database cannot be reached; nothing of the append was written (exit 9)
-│   ├── JournalUncertain        the connection broke in a commit, and it is not known whether it was made (exit 9)
+│   ├── JournalUncertain        the connection broke in a commit, which may or may not have succeeded (exit 9)
 │   ├── StorageFull             the disk is full; nothing of the append was written
-│   └── HomeBudgetSpent         the daily budget does not allow it; nothing was written
-├── Halted                      only a person can bring the run on: a plug-in or a child run of it has stopped
+│   └── HomeBudgetSpent         the daily budget does not allow the reservation; nothing was written
+├── Halted                      only a person can make the run continue: its plug-in or its child run has stopped
 └── Bug
     └── MachineRunsAway         a machine decides without end
 A rejection by a guard is a value, never an error.
@@ -40,7 +40,7 @@ class ReplanError(Exception):
 
 
 class UsageProblem(ReplanError):
-    """Bad input: `place` is a file, key or flag (with a line if known), `hint` the next step."""
+    """Bad input. `place` is a file, key or flag, with a line if known. `hint` is the next step."""
 
     def __init__(self, cause: str, *, place: str = "", hint: str = "") -> None:
         self.cause, self.place, self.hint = cause, place, hint
@@ -257,10 +257,10 @@ class MachineRunsAway(Bug):
 
 
 def root_cause(error: BaseException) -> BaseException:
-    """Return the one error of a group that should be reported; any other error is returned unchanged.
+    """Return the error of a group that should be reported. An error that is not a group is returned unchanged.
 
-    A run that another driver has taken comes first, then errors of this program, then any other error. Among equal
-    errors the first one counts. A cancellation comes last, because it would hide the reason for cancelling.
+    `Fenced` is preferred to other errors of this program, and these errors to all others. Among errors of equal rank,
+    the first error is returned. A cancellation comes last, because it would hide the reason for cancelling.
     """
     if not isinstance(error, BaseExceptionGroup):
         return error

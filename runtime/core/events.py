@@ -39,8 +39,8 @@ StorableText = Annotated[str, BeforeValidator(lambda text: make_storable(text) i
 class Value(BaseModel):
     """A frozen value that refuses unknown keys, and numbers that JSON cannot hold.
 
-    Its schema is built at its first use, because a process uses few of the classes. An annotation without a schema is
-    an error only then.
+    The schema of a class is built at its first use, because a process uses few of the classes. Only then does an
+    annotation without a schema raise an error.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
@@ -58,7 +58,7 @@ class Event(Value):
 
     @property
     def precedes_takeover(self) -> bool:
-        """Whether a message with this event is accepted before the takeover event, because decisions depend on it."""
+        """Whether a message with this event is accepted before the takeover, because decisions depend on the event."""
         return False
 
 
@@ -88,7 +88,7 @@ class Codec(Generic[E]):
     `format` is the highest format version that it reads.
 
     Decoding raises `pydantic.ValidationError`, `orjson.JSONDecodeError` or `KeyError` (an unknown kind, a missing text)
-    for anything that `encode` did not return. The journal turns them into `JournalDamaged`.
+    for anything that `encode` did not return. The journal turns these errors into `JournalDamaged`.
     """
 
     def __init__(self, members: Sequence[type[Event]], *, format: int = 1) -> None:

@@ -17,7 +17,8 @@ EXTRAS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "lab": {"commands": ("lab",), "models": ("planner", "simulated")},
 }
-"""The names of the entry points that each extra of `replan` adds, by group, without the prefix `replan.`."""
+"""The names of the entry points that each extra of `replan` adds, by extra and group. Groups lack the prefix `replan.`.
+"""
 
 SERVICE_VARIABLES = ("OTEL_",)
 """The prefixes of the environment variables that configure a service."""

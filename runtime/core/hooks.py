@@ -54,7 +54,10 @@ def report_measure(name: str, value: float) -> None:
 
 
 def observe_measures(observer: Callable[[str, float], None] | None) -> None:
-    """Call `observer` with every measured value from now on; None removes it. It must be quick and not raise."""
+    """Call `observer` with every measured value from now on; None removes the earlier observer.
+
+    The observer must be quick, and must not raise.
+    """
     global _observer  # noqa: PLW0603 -- one process, one observer
     _observer = observer
 
@@ -69,7 +72,7 @@ _listener: Callable[[str], None] | None = None
 def listen_to_readers(listener: Callable[[str], None] | None) -> None:
     """Set the function to call when a function made by `make_total` raises an exception; None removes the earlier one.
 
-    The listener gets the `what` of `make_total`. It is called while the exception is handled.
+    The listener is called with the `what` of `make_total`, while the exception is handled.
     """
     global _listener  # noqa: PLW0603 - one process, one log
     _listener = listener

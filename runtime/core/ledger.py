@@ -84,7 +84,7 @@ class TokenRates(Value):
 
 
 class PriceTier(TokenRates):
-    """The rates for all tokens of a call whose prompt is long."""
+    """The rates for all tokens of a call whose prompt has more than `above` tokens."""
 
     above: int = Field(ge=0)
 
@@ -111,7 +111,7 @@ class Price(TokenRates):
         cache_read_usd: float | None = None,
         cache_write_usd: float | None = None,
     ) -> "Price":
-        """Return a price from dollars per million tokens, as lists quote it."""
+        """Return a price, given dollars per million tokens, the unit of price lists."""
         return cls(
             input_per_token_usd=input_usd / MTOK,
             output_per_token_usd=output_usd / MTOK,
@@ -183,7 +183,7 @@ class Limit(StrEnum):
 
     @property
     def key(self) -> str:
-        """The name of its field in `Limits`."""
+        """The name of this limit's field in `Limits`."""
         return {"cost": "micro_usd", "active_time": "active_seconds"}.get(self, self.value)
 
     def of(self, limits: "Limits") -> float | None:
@@ -211,7 +211,7 @@ class Amount:
 
 ZERO = Amount()
 COUNTED = tuple(limit for limit in Limit if limit.key in Amount.__dataclass_fields__)
-"""The limits of which requests reserve an amount: each has a field of `Amount`, named as its field of `Limits`."""
+"""The limits that requests reserve amounts of. Each has a field with the same name in `Amount` and in `Limits`."""
 _KEYS_OF_COUNTED = tuple((limit, limit.key) for limit in COUNTED)
 
 
@@ -236,7 +236,7 @@ class Limits(Value):
     moves.
     """
     at_limit: AtLimit | None = None
-    """What the run does at a limit: ask a person how to go on, or end. None means `stop`: nobody chose."""
+    """What the run does at a limit: ask a person how to go on, or end. None (nobody chose) means `stop`."""
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -299,7 +299,7 @@ class Ledger:
         return self.limits.deadline
 
     def ended_by(self, now: float) -> Limit | None:
-        """Return the limit that ends the run at `ends_at` if that time has come; else None."""
+        """Return the limit that ends the run at `ends_at`; None before this time."""
         return None if self.ends_at is None or now < self.ends_at else Limit.DEADLINE
 
     def shortfall(self, amount: Amount, now: float) -> Limit | None:
@@ -362,7 +362,7 @@ class Ledger:
 
 
 def cost_of_call(usage: Usage | None, reserved: Amount, price: Price | None) -> Amount:
-    """Return the cost of a completed call from its reported usage, or its reservation if there is no valid report."""
+    """Return the cost of a completed call from its reported usage. Without valid usage, return the reservation."""
     if usage is None or usage.input_tokens < 0 or usage.output_tokens < 0:
         return reserved  # Negative usage would lower what the run has spent.
     cost = 0 if price is None else price.micro_usd(usage)

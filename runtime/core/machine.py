@@ -45,7 +45,7 @@ class Work(NamedTuple):
     leaves: bool = False
     """Whether a driver in the foreground leaves the run when only this work is open."""
     judges: bool = False
-    """Whether it is the work of a guard, which keeps the run's turn (`runtime.drive.options`)."""
+    """Whether this is the work of a guard. While a guard works, the run keeps its turn (`runtime.drive.options`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Machine(Protocol[S, E, M]):
 
 
 def fold(machine: Machine[S, E, Any], events: Iterable[E], state: S | None = None) -> S:
-    """Return the state after the events. They are applied to `state`, or else to the initial state."""
+    """Return the state after the events. They are applied to `state`; None means the initial state."""
     current = machine.initial() if state is None else state
     for event in events:
         current = machine.evolve(current, event)

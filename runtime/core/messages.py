@@ -33,8 +33,8 @@ class Message:
 def stamp(message: M, mono: float) -> M:
     """Return a message with its `mono` set, rounded to the microsecond.
 
-    The message that starts a run is an event, and gets `mono` too. A message whose `mono` is set, or that has no such
-    field, is returned unchanged.
+    The message that starts a run is an event, and gets `mono` too. A message that has `mono` already, or has no field
+    `mono`, is returned unchanged.
     """
     if getattr(message, "mono", mono) is not None:
         return message
@@ -112,14 +112,15 @@ class Overdrawn(Message):
 
 @dataclass(frozen=True, slots=True)
 class LimitUsed(Message):
-    """So much is used of a limit that is not the run's own: of a daily budget, or of a child run."""
+    """How much is used of a limit that is not the run's own, but that of a daily budget or of a child run."""
 
     at: float
     whose: str
     """What is limited, in messages, such as "the home's budget for today"."""
     limit: Limit
     used: int
-    """The calls, tokens or micro-dollars that are used; of a daily budget what all its runs have committed today."""
+    """The calls, tokens or micro-dollars that are used. For a daily budget, this is what its runs have committed today.
+    """
     most: int
     """The limit, in the same unit."""
     request_id: str = ""

@@ -5,7 +5,7 @@ limited number of times (the restart intensity of OTP). Other work, and work tha
 `Crashed`, and the log has the traceback. An error whose attribute `halt` is set (`runtime.core.messages`) parks the
 run.
 
-The mailbox of an actor holds the waiting envelopes. Its tasks process them.
+The mailbox of an actor holds the waiting envelopes. The tasks of the mailbox process the envelopes.
 """
 
 import os
@@ -126,8 +126,8 @@ class Actor(Generic[B, M]):
     async def answer(self, envelope: Envelope[B], now: Callable[[], float]) -> M | Crashed | None:
         """Return the answer to an envelope; None if it was withdrawn. `now` gives the time of a crash.
 
-        A call that was withdrawn before it began is also passed to its handler. The handler answers that it was not
-        sent.
+        A call that was withdrawn before it began is also passed to its handler. The handler answers that the call was
+        not sent.
         """
         log.bind(**envelope.trace)
         goes_on, restarts = not (envelope.withdrawn and envelope.work.repeatable), 0
@@ -173,8 +173,8 @@ class Mailbox(Generic[B, M]):
     """A bounded channel of envelopes, and up to `Actor.concurrency` tasks that receive from it.
 
     A task is started in `nursery` when there is work, and ends when the channel is empty. So an idle actor costs
-    nothing. `deliver` is called with every answer, also while the nursery is being cancelled, so it must shield its own
-    waits. `now` gives the time of a crash.
+    nothing. `deliver` is called with every answer, also while the nursery is being cancelled, so `deliver` must shield
+    its own waits. `now` gives the time of a crash.
     """
 
     def __init__(

@@ -58,7 +58,8 @@ class LeaseKeeper:
         return trio.current_time() + self.terms.ttl, self._journal.now() + self.terms.ttl
 
     def hold(self, epoch: int, end: tuple[float, float]) -> None:
-        """Record that this driver holds a new run until `end`; the run's first records have admitted and claimed it."""
+        """Record that this driver holds a new run until `end`. The append of its first records admitted and claimed it.
+        """
         self.epoch, self._end = epoch, end
 
     async def renew_forever(self) -> None:
@@ -73,15 +74,14 @@ class LeaseKeeper:
                 await self._renew()  # If that fails, it is tried again. Until then others may take the run.
 
     async def ensure_held(self) -> None:
-        """Check that this driver still holds the run, which a long pause of the process may lose. Raises `Fenced`."""
+        """Raise `Fenced` if this driver no longer holds the run, for example after a long pause of its process."""
         while self._may_be_over() and not await self._renew():  # noqa: ASYNC110 - no event tells when it is possible
             await trio.sleep(RETRY_SECONDS)
 
     async def release(self) -> None:
         """Release the run if this driver still holds it.
 
-        A new run whose admission failed is not touched. Another driver may hold a run with this id under the same
-        epoch.
+        A new run whose admission failed is not touched, because another driver may hold a run with this id and epoch.
         """
         if self.epoch > 0:
             await release_quietly(self._journal, self._run, self.epoch)
@@ -165,7 +165,7 @@ def takeover(
 
     Some events must come before the takeover, because decisions depend on them: `precedes_takeover` of
     `runtime.core.events.Event`. Other messages come after the takeover, so that the time before it does not count as
-    active. If the run is `finished`, all messages come before it, because one of them may undo the end.
+    active. If the run is `finished`, all messages come before the takeover, because a message may undo the end.
     """
     events = [machine.accept(state, message) for message in posted]
     urgent = [

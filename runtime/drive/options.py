@@ -26,14 +26,16 @@ class Turn:
         self.calls = 0
         """The calls that the run has committed, including open calls; 0 until the ledger was read."""
         self.at_work = True
-        """Whether runs with more calls wait for this run. They do until it is read, while it waits for its turn, and
-        while a model or a guard works for it; not while it waits for a person, a time or a tool.
+        """Whether runs with more calls wait for this run. They wait until this run's records are read, while it waits
+        for its turn, and while a model or a guard works for it. They do not wait while this run waits for a person, a
+        time or a tool.
         """
         self._refused = False
         self._given = trio.Event()
 
     def may_call(self, calls: int) -> bool:
-        """Return whether a run that has committed so many calls may make the next one. If not, wait for `given`."""
+        """Return whether this run, which has committed `calls` calls, may make the next call. If not, wait for `given`.
+        """
         self.note(calls, at_work=True)
         self._refused = calls > self._turns.fewest
         return not self._refused
@@ -44,7 +46,7 @@ class Turn:
         self._given = trio.Event()
 
     def wake(self, fewest: float) -> None:
-        """Let a refused run ask again if its calls are at most `fewest`."""
+        """If this run was refused a call and has made at most `fewest` calls, let it ask again."""
         if self._refused and self.calls <= fewest:
             self._refused = False
             self._given.set()
@@ -75,7 +77,7 @@ class Turns:
 
     @property
     def fewest(self) -> float:
-        """The fewest calls of a run that others wait for; infinite if they wait for no run."""
+        """The fewest calls of any run that other runs wait for; infinite if no run is waited for."""
         return min((turn.calls for turn in self._members if turn.at_work), default=inf)
 
     def wake(self) -> None:
@@ -134,7 +136,7 @@ class Stop:
     forced: trio.Event = field(default_factory=trio.Event)
     """Once set, the driver stops waiting for replies in flight."""
     grace: float | None = None
-    """The longest wait for open replies, in seconds; None waits as long as the time limits of the calls."""
+    """The longest wait for open replies, in seconds; None means as long as the time limits of the calls allow."""
 
 
 ChangeSignal = Callable[[], Awaitable[None]]
@@ -196,7 +198,9 @@ class DriveOptions:
     changed: ChangeSignal | None = None
     """Wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
-    """A hosted run is released if it waits at least this many seconds for a time; None for a run in the foreground."""
+    """A hosted run is released if the time that it waits for is more than this many seconds away; None for a run in the
+    foreground.
+    """
     at_once: bool = False
     """Whether a person has resumed the run and wants it to stop waiting."""
     turn: Turn | None = None

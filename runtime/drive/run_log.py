@@ -48,8 +48,8 @@ class Prefix(Generic[S, E]):
 def _prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
     """Return the prefixes of a batch that end before a reservation, the longest first.
 
-    Every prefix includes the first `facts` events. The machine decides again about the other events when the next
-    message arrives.
+    Every prefix includes the first `facts` events. The machine decides again about the events after the prefix when the
+    next message arrives.
     """
     shorter: list[Prefix[S, E]] = []
     state = fold(machine, events[:facts], state)
@@ -152,8 +152,9 @@ class RunLog(Generic[S, E]):
         """Append facts and the decisions that follow them, as far as the daily budget allows.
 
         Each fact comes with the id of the posted message that it consumes, or None. There may be no facts. The machine
-        decides again about the events that were left out when the next message comes. If `goes_on` rules out another
-        message, the run pauses. If it is not the run's turn, nothing is requested. Raises the errors of `append`.
+        decides again about the events that were left out when the next message comes. If the budget is exceeded and
+        `goes_on` says that no message will come, the run pauses. While other runs have their turn, nothing is
+        requested. Raises the errors of `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))

@@ -117,7 +117,10 @@ class Supervisor(Generic[S, E, M]):
         return Ending.WAITING if await self._was_driven_elsewhere() else None
 
     async def _start_and_drive(self, first: Any) -> Ending:
-        """Start or resume the run, process the messages in its inbox, and drive it. A stop only records the start."""
+        """Start or resume the run, process the messages in its inbox, and drive it.
+
+        If a stop is requested, only the start is recorded.
+        """
         starts = first is not None and self._log.seq == 0
         async with trio.open_nursery() as nursery:
             try:
@@ -160,7 +163,7 @@ class Supervisor(Generic[S, E, M]):
     async def _was_driven_elsewhere(self) -> bool:
         """Return whether a hosted run is no longer due, because another driver has driven it.
 
-        The status row decides, as for hosts.
+        The run's status row says whether the run is due. Hosts use the same row.
         """
         if self._rest_after is None or self._early_mail or self._log.seq == 0:
             return False
@@ -224,7 +227,7 @@ class Supervisor(Generic[S, E, M]):
         return any(envelope.work.leaves for envelope in self._running.values())
 
     def _may_release(self, work: Work) -> bool:
-        """Return whether the run waits for a time that is far enough away to release it."""
+        """Return whether this work waits for a time so far away that the run may be released."""
         if work.until is None or (self._rest_after is None and not work.keeps_no_process):
             return False
         return work.until - self._now() > (self._rest_after or ROUNDING)
@@ -302,9 +305,10 @@ class Supervisor(Generic[S, E, M]):
                     await self._log.write([(accepted, None)], self._will_continue)
 
     async def _after_write(self) -> None:
-        """Stop the work if the latest records have parked the run. If they made a request, tell what is used of a day.
+        """Stop the work if the latest records have parked the run.
 
-        Raises `trio.Cancelled` if the supervisor was cancelled in the meantime.
+        If they made a request, tell the machine what is used of the daily budgets. Raises `trio.Cancelled` if the
+        supervisor was cancelled in the meantime.
         """
         before, self._told = self._told, self._log.summary.committed
         if self._tells_day and (self._told.calls > before.calls or self._told.micro_usd > before.micro_usd):

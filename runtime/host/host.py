@@ -1,11 +1,11 @@
 """The host: drives runs of one journal that no other process drives, up to a limit at the same time.
 
 A run that only waits for people or for a time has no task and no memory here. The journal knows when the run continues.
-One watcher serves all runs. It polls, and every process that posts a message wakes it. Its query (`due`) costs nothing
-for runs that wait. Several hosts may serve one journal: claims decide which host drives a run.
+One watcher serves all runs. The watcher polls, and every process that posts a message wakes it. The watcher's query
+(`due`) costs nothing for runs that wait. Several hosts may serve one journal: claims decide which host drives a run.
 
-A worker is a host on which an engine places runs. A job of the engine only names a run. Without a job, but with room
-for a run, the worker searches the journal for due runs whose job is missing.
+A worker is a host on which an engine places runs. A job of the engine only names a run. If a worker has no job but
+could drive another run, it searches the journal for due runs whose job is missing. This search is a sweep.
 """
 
 import secrets
@@ -46,7 +46,7 @@ from runtime.journal.port import Dead, Formats, Journal
 from runtime.logs import log
 
 SWEEP_SECONDS = 0.5
-"""The shortest and the usual time between two sweeps. It limits how late the runs of a dead driver are found."""
+"""The shortest and the usual time between two sweeps. This time limits how late the runs of a dead driver are found."""
 
 
 class Placing:
@@ -60,7 +60,8 @@ class Placing:
         self._swept = -SWEEP_SECONDS
 
     async def next(self, room: int, skip: Collection[str]) -> Job | None:
-        """Return the next job or None. `skip` names the runs that need no job. Raises `JournalError`."""
+        """Return the next job; None if there is no job. `skip` names the runs that need no job. Raises `JournalError`.
+        """
         await self.finish_ended()
         while True:
             job = await self._dispatcher.fetch()
@@ -105,7 +106,7 @@ class Placing:
 Drive = Callable[[str, Stop, ChangeSignal, Callable[[], None]], Awaitable[Ending]]
 """Drives a run until it has finished, waits, or was parked. Calls the last argument once this host holds the run.
 
-It is not called if another host finished the run in the meantime.
+The last argument is not called if another host finished the run in the meantime.
 """
 RecordCrash = Callable[[str, Exception], Awaitable[object]]
 
@@ -146,13 +147,13 @@ class Host:
             journal: the journal to serve.
             owner: the name of this process, as in leases.
             drive: drives one run.
-            record_crash: records that a bug of its driver ended a run.
+            record_crash: records that a bug of the driver ended a run.
             dead: tells which owners of leases are certainly gone.
             report: called with each notice.
             stop: the request to stop.
             runs_max: how many runs are driven at once.
             kinds: the kinds of runs, and their formats, that `drive` can drive; None for any.
-            dispatcher: the engine that places runs on this host; None lets it take up what is due.
+            dispatcher: the engine that places runs on this host; None lets the host itself look for due runs.
         """
         self._journal, self._owner, self._dead = journal, owner, dead
         self._drive, self._record_crash, self._report = drive, record_crash, report
