@@ -29,7 +29,7 @@ class JournalScheme:
     """
 
     open: Callable[[str, Codec[Any] | Codecs, Clock, BudgetSource | None], AbstractAsyncContextManager[Journal[Any]]]
-    """Open the journal with a URL: `open(url, codecs, clock, budget)`. The other arguments are as in `open_journal`."""
+    """Open the journal with a URL: `open(url, codecs, clock, budget)`. The arguments are those of `open_journal`."""
     shown_url: Callable[[str, str], str]
     """Return the part of a URL that may be shown, without a password: `shown_url(url, place)`."""
     open_wakeup: Callable[[str, str], WakeUp] | None = None
@@ -41,7 +41,7 @@ class JournalScheme:
     open_raw: Callable[[str], AbstractContextManager[RawStore]] | None = None
     """Open the journal with a URL to copy runs from or to it."""
     upgrade: Callable[[str, Mapping[str, str]], int] | None = None
-    """Bring a journal to this release's version, and return it: `upgrade(url, roles)`."""
+    """Bring a journal to this release's version, and return this version: `upgrade(url, roles)`."""
 
 
 JOURNALS = PluginGroup(
@@ -75,8 +75,8 @@ def open_journal(
 
     `codecs` belong to the kinds of runs that can be read. `clock` is the journal's clock, if its store has none.
     `use_another` says how the user chooses another folder, for messages. Raises `UsageProblem` if the URL names no
-    journal, or names a database and the extra `postgres` is missing. Entering raises as `open_sqlite` and
-    `open_postgres` do.
+    journal, or names a database and the extra `postgres` is missing. Entering the context raises the errors of
+    `open_sqlite` and `open_postgres`.
     """
     scheme, colon, rest = url.partition(":")
     match scheme:

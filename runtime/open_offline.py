@@ -21,7 +21,8 @@ def shown_url(url: str) -> str:
 
 @contextmanager
 def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspection | None]:
-    """Open a journal to check it, in one snapshot; None if there is none. Raises the errors of opening a journal."""
+    """Open a journal to check it, in one snapshot; None if there is no journal. Raises the errors of opening a journal.
+    """
     kept = _find(url)
     if isinstance(kept, JournalScheme):
         if kept.open_inspection is None:
@@ -62,10 +63,10 @@ def upgrade(
     roles: Mapping[str, str],
     use_another: str = USE_ANOTHER,
 ) -> int:
-    """Bring a journal to this release's version and return it.
+    """Bring a journal to this release's version, and return this version.
 
     The roles of a database, given by kind, get their rights. Raises the errors of opening a journal, and `UsageProblem`
-    for roles if the journal has none.
+    for roles if the journal is not a database.
     """
     kept = _find(url)
     if isinstance(kept, JournalScheme):

@@ -37,8 +37,7 @@ class SystemClock:
 
 
 class TrioClock:
-    """A clock that adds trio's time to `start`. Under trio's mock clock, the time is virtual, for tests and simulation.
-    """
+    """Adds trio's time to `start`. Under trio's mock clock, the time is virtual, for tests and simulation."""
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._start = start

@@ -112,7 +112,7 @@ class Overdrawn(Message):
 
 @dataclass(frozen=True, slots=True)
 class LimitUsed(Message):
-    """How much is used of a limit that is not the run's own, but that of a daily budget or of a child run."""
+    """How much is used of the limit of a daily budget or of a child run, not of the run's own limit."""
 
     at: float
     whose: str

@@ -58,8 +58,7 @@ class LeaseKeeper:
         return trio.current_time() + self.terms.ttl, self._journal.now() + self.terms.ttl
 
     def hold(self, epoch: int, end: tuple[float, float]) -> None:
-        """Record that this driver holds a new run until `end`. The append of its first records admitted and claimed it.
-        """
+        """Record that this driver holds a new run until `end`. The first append has admitted and claimed the run."""
         self.epoch, self._end = epoch, end
 
     async def renew_forever(self) -> None:

@@ -26,16 +26,15 @@ class Turn:
         self.calls = 0
         """The calls that the run has committed, including open calls; 0 until the ledger was read."""
         self.at_work = True
-        """Whether runs with more calls wait for this run. They wait until this run's records are read, while it waits
-        for its turn, and while a model or a guard works for it. They do not wait while this run waits for a person, a
-        time or a tool.
+        """Whether runs with more calls wait for this run. Those runs wait until this run's records are read, while it
+        waits for its turn, and while a model or a guard works for it. They do not wait while this run waits for a
+        person, a time or a tool.
         """
         self._refused = False
         self._given = trio.Event()
 
     def may_call(self, calls: int) -> bool:
-        """Return whether this run, which has committed `calls` calls, may make the next call. If not, wait for `given`.
-        """
+        """Return whether this run, with `calls` committed calls, may make the next call. If not, wait for `given`."""
         self.note(calls, at_work=True)
         self._refused = calls > self._turns.fewest
         return not self._refused

@@ -60,8 +60,7 @@ class Placing:
         self._swept = -SWEEP_SECONDS
 
     async def next(self, room: int, skip: Collection[str]) -> Job | None:
-        """Return the next job; None if there is no job. `skip` names the runs that need no job. Raises `JournalError`.
-        """
+        """Return the next job, or None. `skip` names the runs that need no job. Raises `JournalError`."""
         await self.finish_ended()
         while True:
             job = await self._dispatcher.fetch()

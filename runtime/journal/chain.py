@@ -80,7 +80,7 @@ def records(run: str, entries: Sequence[Entry[E]], rows: Sequence[Stored]) -> li
 
 
 def verify(run: str, start: Tip, rows: Sequence[Stored], end: Tip) -> None:
-    """Check that the rows lead from `start` to `end` without a gap. Raises `JournalDamaged` at the first bad one."""
+    """Check that the rows lead from `start` to `end` without a gap. Raises `JournalDamaged` at the first bad row."""
     seq, previous = start
     for row in rows:
         seq += 1

@@ -1,4 +1,4 @@
-"""Copies runs from one journal to another, and deletes copied runs from the first one, in a safe order of steps.
+"""Copies runs from one journal to another, and deletes copied runs from the first journal, in a safe order.
 
 Runs are copied in groups, because each transaction waits for the disk. First the source durably marks a group as moved,
 so that nobody drives these runs there any more. Then the group is read and added to the target in one transaction, with
@@ -52,7 +52,9 @@ AT_ONCE = 100
 BYTES_AT_ONCE = 16 * 1024 * 1024
 """How many bytes of runs are read before they are added. A single run may have more."""
 DELETED_AT_ONCE = 500
-"""The approximate number of runs that are deleted in one transaction. SQLite first reads all their records once."""
+"""The approximate number of runs that are deleted in one transaction. SQLite first reads all records of these runs
+once.
+"""
 
 
 def copy_runs(

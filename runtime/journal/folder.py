@@ -1,8 +1,8 @@
 """The folder and the file of a journal: private to the user, and safe from other users.
 
 Problem statements and answers can be confidential, and a user who can replace the file can control a run. So the folder
-gets the mode 0700 and the file 0600, regardless of the umask. Symbolic links are refused, and folders that others may
-write.
+gets the mode 0700 and the file 0600, regardless of the umask. Symbolic links, and folders that other users may write,
+are refused.
 """
 
 import errno

@@ -27,7 +27,7 @@ LISTED = (
     f"{FIXED}, updated, status, detail, waiting_since, next_wake, last_seq, last_posted, last_consumed, epoch, calls,"
     " tokens, micro_usd, near"
 )
-"""The columns of a `RunRow`. The last two columns are missing, because they depend on the time and on the query."""
+"""The columns of a `RunRow` except its last two fields, which depend on the time and on the query."""
 
 COLUMNS = f"id, {FIXED}, {CHANGING}"
 """All columns, in the order in which `read_head` expects their values."""
@@ -130,7 +130,7 @@ def check_head(head: RunHead) -> RunHead:
 def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
     """Return the row with these values of `COLUMNS`, and its open questions if they were read.
 
-    Damage is not detected, because a list shows a damaged row beside the others.
+    Damage is not detected, so that a list can show a damaged row among sound ones.
     """
     number, run, title, kind, format, tenant, priority, created, owner = values[:9]
     updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed = values[9:18]

@@ -1,4 +1,4 @@
-"""The operations of the port, for every store: check and encode the input, apply the rules, and return records.
+"""The operations of the port, for every store. They check and encode the input, apply the rules, and return records.
 
 A store defines how a snapshot is read (`_look`) and how an operation is carried out in a transaction (`_write`).
 """
@@ -56,7 +56,7 @@ class ReadOperations(Generic[E]):
         return check_text(text, place)
 
     async def _check_end(self, head: RunHead) -> None:
-        """Raise `JournalDamaged` if a run with this end has lost records."""
+        """Raise `JournalDamaged` if the end of the run's chain shows that records are missing."""
 
     async def row(self, run: str) -> RunRow:
         check_known_run(run)

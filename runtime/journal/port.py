@@ -74,7 +74,7 @@ def before_first(place: str) -> JournalUnreadable:
 
 
 class Fact(NamedTuple, Generic[E]):
-    """An event to append. `inbox` is the id of the posted message that it consumes, if any."""
+    """An event to append. `inbox` is the id of the posted message that the event consumes, if any."""
 
     event: E
     inbox: int | None = None
@@ -103,12 +103,12 @@ class RunRow(NamedTuple):
     format: int
     """The version of the kind's format in which the run's events are written."""
     tenant: str
-    """The tenant from the run's `Placement`. `priority` is also from there."""
+    """`tenant` and `priority` are those of the run's `Placement`."""
     priority: int
     created: float
     updated: float
     status: str
-    """The status in the `Summary` of the run's state. The next three fields are from there, too."""
+    """The status in the `Summary` of the run's state. The next three fields are also from this summary."""
     detail: str
     waiting_since: float | None
     next_wake: float | None
@@ -119,7 +119,7 @@ class RunRow(NamedTuple):
     last_consumed: int
     epoch: int
     calls: int
-    """The calls that the run has committed, as in `Amount`. So are `tokens` and `micro_usd`."""
+    """`calls`, `tokens` and `micro_usd` are the amounts that the run has committed, as in `Amount`."""
     tokens: int
     micro_usd: int
     near: str
@@ -157,7 +157,7 @@ class RunFilter:
     run_start: str = ""
     unfinished: bool = False
     tops: bool = False
-    """Only runs whose ids have no dot: they are not steps of other runs."""
+    """Only runs whose ids have no dot. The ids of child runs have a dot."""
     asks: bool = False
     """Only runs with open questions. Their rows include these questions (`RunRow.asks`)."""
     limit: int = 200
@@ -276,7 +276,7 @@ class Behind(NamedTuple):
     """A run with records that a cursor has not passed."""
 
     number: int
-    """The number of the run in the order of admission. The next part of the list begins after it."""
+    """The number of the run in the order of admission. The next part of the list begins after this number."""
     run: str
     kind: str
     format: int
@@ -295,7 +295,7 @@ class Tally:
     waiting_since: float | None = None
     """Since when the longest waiting run has waited for a person."""
     undriven_since: float | None = None
-    """The last change of the run that has been due without a driver for the longest time."""
+    """When the run that has been due without a driver for the longest time last changed."""
 
 
 class Cursors(Protocol):
@@ -320,13 +320,17 @@ class Cursors(Protocol):
         """End the hold of a cursor now. Without a hold of this process, do nothing."""
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
-        """Move the cursor past the records up to these numbers, in one durable transaction. It never moves back.
+        """Move the cursor past the records up to these numbers, in one durable transaction.
 
-        Return False and change nothing if this process does not hold the cursor. Deleted runs are ignored.
+        The cursor never moves back. Return False and change nothing if this process does not hold the cursor. Deleted
+        runs are ignored.
         """
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
-        """Return the runs with records that the cursor has not passed, in the order of admission, after a number."""
+        """Return runs with records that the cursor has not passed, in the order of admission.
+
+        At most `limit` runs are returned, and only runs whose number is above `beyond`.
+        """
 
     async def tally(self) -> list[Tally]:
         """Count the runs by kind and status."""
@@ -344,8 +348,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     def now(self) -> float:
         """Return the time of the journal's clock, in UTC seconds since 1970. It costs almost nothing.
 
-        For a server's clock, this is an estimate from its last answer. The server itself decides about leases, days and
-        due times.
+        For the clock of a database server, this is an estimate from the server's last answer. The server itself decides
+        about leases, days and due times.
         """
 
     async def create(
@@ -365,8 +369,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """Admit a run with its first records, in one durable transaction: all or nothing. Return the records.
 
         The records are written under epoch 1, as by `append`. An `owner` holds the run's lease under that epoch for
-        `ttl` seconds. Without an owner nobody holds it, and the first `claim` returns epoch 2. Without facts and an
-        owner only the status row is added, at epoch 0; a program that starts runs gives facts.
+        `ttl` seconds. Without an owner, nobody holds the lease, and the first `claim` returns epoch 2. Without facts
+        and without an owner, only the status row is added, at epoch 0. A program that starts runs always gives facts.
 
         Args:
             run: matches `[a-z0-9][a-z0-9._-]{0,63}`.
@@ -378,7 +382,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
             owner: the process that drives the run from now on.
             ttl: the length of its lease in seconds.
             overdraw: as for `append`.
-            placement: whom the run is accounted to, and its priority.
+            placement: the tenant that pays for the run, and the run's priority.
 
         Raises `RunExists`, `StorageFull`, `HomeBudgetSpent`, and `KindUnknown` for facts of a kind that is not known
         here. Raises `JournalDamaged` if a run had this id and all of its records are missing.
@@ -389,7 +393,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     ) -> int:
         """Claim the run's lease for `ttl` seconds, and return a new epoch, one higher than the last.
 
-        A valid lease is respected, even for its own holder. A lease that has ended may be claimed, and so may the lease
+        A valid lease cannot be claimed, even by its holder. A lease that has ended may be claimed, and so may the lease
         of an owner that is certainly `dead`. Raises `RunNotFound`, `KindUnknown` for a run that is not of these kinds
         and formats, `Held`, and `JournalDamaged` for a run whose last records are missing.
         """
@@ -401,7 +405,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """
 
     async def release(self, run: str, epoch: int) -> None:
-        """End the lease now. Afterwards nothing can be appended under it. With an older epoch, do nothing."""
+        """End the lease now. Afterwards nothing can be appended under its epoch. With an older epoch, do nothing."""
 
     async def append(
         self,
@@ -416,7 +420,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """Append the facts and change the status row in one durable transaction: all or nothing.
 
         The day is charged with the amount that the run has committed since its last summary. `overdraw` allows the
-        amount to exceed the daily budget. It is for facts that reserve nothing and only report what was used.
+        amount to exceed the daily budget. Use `overdraw` only for facts that reserve nothing and report what was used.
 
         Without facts, only the status row changes. A posted message is consumed at most once, by the fact that names
         it. If a fact names a message that was consumed or never posted, `JournalError` is raised.
@@ -446,7 +450,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """Record that a host is present for `ttl` seconds from now. `kinds` are the kinds that it drives."""
 
     async def depart(self, host: str) -> None:
-        """Record that a host is no longer present. Without a record of it, do nothing."""
+        """Record that a host is no longer present. If the host was not announced, do nothing."""
 
     async def spent_today(self, tenant: str = HOME) -> Amount:
         """Return the calls and money that all runs, or a tenant's runs, have committed in this UTC day.

@@ -43,7 +43,7 @@ class Part(NamedTuple):
     """The tip of the chain before the first of these records."""
     rows: list[Stored]
     ends: frozenset[int]
-    """The numbers of the records that end an append, and perhaps others."""
+    """The numbers of all records that end an append. The set may contain further numbers."""
 
 
 class RunCopy(NamedTuple):
@@ -81,7 +81,8 @@ class StoreReader(ABC):
 
     @abstractmethod
     def head(self, run: str, *, asks: bool = False) -> RunHead:
-        """Return a run's row, with `asks` including its open questions. Raises `RunNotFound`, `JournalDamaged`."""
+        """Return a run's row. With `asks`, the row includes the open questions. Raises `RunNotFound`, `JournalDamaged`.
+        """
 
     def rows(self, which: RunFilter) -> list[RunRow]:
         """Implement `Journal.runs`."""
@@ -148,14 +149,14 @@ class StoreReader(ABC):
         return decode(codec_of(codecs, head.run, head.kind, head.format), head.run, chained, self.texts_of(chained))
 
     def copy(self, run: str) -> RunCopy:
-        """Return all of a run, verified. Raises `RunNotFound`, `JournalDamaged`."""
+        """Return everything that the journal has of a run, verified. Raises `RunNotFound`, `JournalDamaged`."""
         head = self.head(run, asks=True)
         start, rows, ends = self.part(head, 0)
         verify(run, start, rows, head.tip)
         return RunCopy(head, rows, ends, self.messages(run, 0), self.named(rows))
 
     def copies(self, runs: Sequence[str]) -> Iterator[tuple[str, RunCopy | JournalError]]:
-        """Yield each run as a verified copy, or the error for which it cannot be read."""
+        """Yield for each run its verified copy, or the error that prevents reading the run."""
         for run in runs:
             try:
                 yield run, self.copy(run)
@@ -163,7 +164,7 @@ class StoreReader(ABC):
                 yield run, error
 
     def named(self, rows: Sequence[Stored]) -> dict[bytes, bytes]:
-        """Return the existing texts of records, by hash."""
+        """Return the texts that records name, by hash. Missing texts are left out."""
         found, text_of = dict[bytes, bytes](), self.texts_of(rows)
         for digest in named_texts(row.body for row in rows):
             text = text_of(digest.hex())
@@ -206,13 +207,13 @@ class RawStore(ABC):
         """Add runs and the amounts that they have spent on each day, in one transaction. Return the results by run.
 
         The result is True for an added run, False for a run that was received before, and otherwise the error of
-        `rules.receive`. `source` is the place from which the runs are copied. If a killed copy back to that place has
-        left a mark here, the mark is removed. Raises `JournalError`; then nothing is added.
+        `rules.receive`. `source` is the place from which the runs are copied. An interrupted copy back to that place
+        may have left a mark here. This mark is removed. Raises `JournalError`; then nothing is added.
         """
 
     @abstractmethod
     def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
-        """Delete runs in one transaction. Each must be marked as moved to a place, and its row must be unchanged.
+        """Delete runs in one transaction. Each run must be marked as moved to `place`, and its row must be unchanged.
 
         Raises `RunNotFound`, `Fenced`; then no run is deleted.
         """

@@ -119,7 +119,7 @@ def release(locked: Locked, epoch: int) -> Change[None]:
 def append(
     locked: Locked, entries: Sequence[Entry[Any]], summary: Summary, *, after: int, epoch: int, overdraw: bool
 ) -> Change[Sequence[Stored]]:
-    """Add records after the one at `after`. Raises `Fenced`, `SequenceConflict`, `JournalError`."""
+    """Add records after the record with the number `after`. Raises `Fenced`, `SequenceConflict`, `JournalError`."""
     head = locked.head
     check_driver(head, epoch)
     if head.tip.seq != after:
@@ -128,7 +128,7 @@ def append(
 
 
 def post(locked: Locked, key: str, body: str) -> Change[Posted]:
-    """Post a message, unless a message exists under the key: the first one counts. Raises `RunMoved`."""
+    """Post a message, unless the key has a message already: the first message stays. Raises `RunMoved`."""
     head, item = locked.head, locked.message
     check_here(head.run, head.owner)
     if item is not None:
@@ -156,12 +156,12 @@ def keep(locked: Locked, place: str) -> Change[None]:
 
 
 def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> RunHead | None:
-    """Return the change in the target if its run with this id and the copy are the same run; None for no change.
+    """Return the new row of the target's run if this run and the copy are the same run; None for no change.
 
-    `has_tip` tells whether the copy's last record is among the run's records. If a killed copy back to `source` has
-    left a mark, that mark is removed. Raises `RunMoved` if the run was moved away from the target and has continued
-    since, because the copy is newer. Raises `RunExists` for any other run, even if the target's file is itself a copy
-    of the source's file.
+    `has_tip` tells whether the copy's last record is among the run's records. An interrupted copy back to `source` may
+    have left a mark on the run. This mark is removed. Raises `RunMoved` if the run was moved away from the target and
+    has continued since: then the copy is newer. Raises `RunExists` for any other run, even if the target's file is
+    itself a copy of the source's file.
     """
     place = place_moved_to(found.owner)
     if has_tip and found.epoch >= copy.epoch:
@@ -189,7 +189,7 @@ def due(runs: Iterable[RunHead], limit: int, now: float, dead: Dead, kinds: Form
 
 
 def may_hold(holder: str | None, until: float, owner: str, now: float, dead: Dead) -> bool:
-    """Return whether a process may hold a cursor that `holder` holds until a time."""
+    """Return whether `owner` may hold a cursor that `holder` holds until the time `until`."""
     return holder in (None, owner) or until <= now or dead(str(holder))
 
 

@@ -1,8 +1,8 @@
 """A thread that owns one connection and runs jobs in order. Jobs may wait for a disk, a server or another process.
 
 The writes of all runs share durable commits, in every store. A statement takes little time, but a commit waits for a
-disk. So all waiting jobs form a group, and the store commits the group as one transaction. Meanwhile the next group
-collects.
+disk. So all waiting jobs form a group, and the store commits the group as one transaction. Meanwhile, further jobs
+collect for the next group.
 """
 
 import queue
@@ -171,7 +171,9 @@ def explain_error(explain: Explain, error: Exception) -> Exception:
 
 
 GROUP_MAX = 512
-"""The largest number of jobs that share a commit: enough to spread its cost, few enough to keep the wait short."""
+"""The largest number of jobs that share a commit: enough to spread the cost of a commit, few enough to keep the wait
+short.
+"""
 
 
 class GroupCommit(ABC, Generic[A]):

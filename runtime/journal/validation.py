@@ -17,7 +17,7 @@ FORMAT_MAX = 2**31 - 1
 """The highest format version of a kind that a store must be able to hold."""
 
 PRIORITY_MAX = 100
-"""The highest priority. The lowest is the same number below 0."""
+"""The highest priority. The lowest priority is `-PRIORITY_MAX`."""
 
 TEXT_BYTES_MAX = 64 * 1024 * 1024
 """The largest single text or event, in bytes of UTF-8: far above any prompt, far below SQLite's limit of 1 GB."""
@@ -68,7 +68,7 @@ def _check_kind(kind: str, format: int) -> None:
 
 
 def check_known_run(run: str) -> str:
-    """Return an id if a run may have it. Raises `RunNotFound` if the id is not valid."""
+    """Return the id unchanged. Raises `RunNotFound` if no run can have this id."""
     if RUN_ID.fullmatch(run) is None:
         raise RunNotFound(run)
     return run

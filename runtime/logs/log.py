@@ -69,8 +69,8 @@ logging.getLogger(_PRODUCT).addHandler(
 def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redactor) -> None:
     """Send all logs at or above `level` to `stream`: as JSON lines, or for people (in colour on a terminal).
 
-    A second call replaces the first. Verbose libraries are logged from one level higher; at `DEBUG` they show `INFO`,
-    because their debug lines hold whole requests. Other handlers are not changed.
+    A second call replaces the first. Verbose libraries are logged from one level higher. At `DEBUG`, only their lines
+    from `INFO` on are shown, because their debug lines hold whole requests. Other handlers are not changed.
     """
     global _installed  # noqa: PLW0603 -- the standard library's root logger, which this configures, is global too.
     reset()
@@ -224,7 +224,7 @@ def _shared_processors() -> list[_Processor]:
 
 
 def _with_trace(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Add the ids of the run's trace and span, as hexadecimal, to a line that names a run, in `trace_lines`."""
+    """Within `trace_lines`, add the ids of the run's trace and span, in hexadecimal, to a line that names a run."""
     run = line.get("run_id")
     if _traced and isinstance(run, str):
         line["trace_id"], line["span_id"] = f"{trace_id(run):032x}", f"{span_id(run, 1):016x}"

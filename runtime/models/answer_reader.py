@@ -20,7 +20,7 @@ STREAM_FACTOR = 8
 """How many times larger than a reply its event stream may be. An event repeats a frame around a few characters."""
 
 EVENTS_MAX = 64_000
-"""The largest number of events that are read of a stream. It is twice the reply's limit of tokens if that is more."""
+"""The largest number of events that are read from a stream, or twice the reply's token limit if this is larger."""
 LINES_MAX = 1_000_000
 """The largest number of lines in a stream, including comments and empty lines."""
 

@@ -35,9 +35,9 @@ logging.getLogger("anthropic._base_client").addFilter(_without_prompts)
 class AnthropicModel(HttpModel):
     """A model behind the Messages API. Use `open_anthropic`.
 
-    To get structure, the request has a tool whose input is the reply. First the model must call the tool; if refused,
-    it may call it; then plain text is requested. With thinking on, a tool call cannot be demanded, so the second way
-    comes first.
+    To get structure, the request has a tool whose input is the reply. The first request demands a call of the tool. If
+    the server refuses this, the next request only offers the tool. If this is refused too, plain text is requested.
+    With thinking on, a tool call cannot be demanded, so the first request only offers the tool.
     """
 
     modes = ("tool", "tool_offered", "text")

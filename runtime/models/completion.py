@@ -16,7 +16,9 @@ from runtime.models.usage import read_usage
 LISTED_VALUES_MAX = 400_000
 """The largest number of JSON values in a list of models. A catalogue of 400 models has 30,000."""
 _REASONING = ("reasoning_content", "reasoning")
-"""The keys of reasoning in the messages of compatible servers. It is the reply only if there is no other text."""
+"""The keys of reasoning in the messages of compatible servers. The reasoning is the reply only if there is no other
+text.
+"""
 
 
 class _Lenient(BaseModel):
@@ -25,7 +27,7 @@ class _Lenient(BaseModel):
 
 
 def _plain(content: Any) -> Any:
-    """Return the text of content in parts, without other parts such as thoughts. Other content is unchanged."""
+    """Return the text of content that is a list of parts, without thoughts and the like. Other content is unchanged."""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return content
     texts = [part.get("text") for part in content if part.get("type") == "text"]

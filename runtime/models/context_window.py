@@ -61,8 +61,8 @@ async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow
     """Return the context window of a server's model, within `ASK_SECONDS`; None if it is unknown.
 
     vLLM reports the window in its list of models, and llama.cpp in `/props`. Ollama reports it in `/api/ps` for a
-    loaded model, and in `/api/show`. The last three are requested only from servers on this machine or in a private
-    network. The price list has the windows of OpenAI's models.
+    loaded model, and in `/api/show`. `/props`, `/api/ps` and `/api/show` are requested only from servers on this
+    machine or in a private network. The price list has the windows of OpenAI's models.
     """
     if base_url == OPENAI_URL:
         return window_in_price_list(model, base_url)

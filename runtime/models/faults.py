@@ -65,7 +65,8 @@ def _without_parts(text: str, form: str) -> str:
 
 
 def _extent(text: str, position: int, form: str, start: int, least: int) -> tuple[int, int]:
-    """Return the start and end of the longest part of `form` in a text around two equal blocks of characters."""
+    """Return the start and end in a text of the longest part of `form`, extended from two equal positions.
+    """
     before = after = 0
     while before < min(start, position - least) and text[position - before - 1] == form[start - before - 1]:
         before += 1

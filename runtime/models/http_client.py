@@ -50,9 +50,9 @@ def open_client(
 
 
 def certificates_for(url: str) -> ssl.SSLContext | bool:
-    """Return what a client of an address takes as `verify`: the certificates of this machine, or none without TLS.
+    """Return a client's `verify` argument for a URL: the certificates of this machine. Without TLS there are none.
 
-    To read them takes 36 ms. A context without certificates trusts no server.
+    Reading the certificates takes 36 ms. A context without certificates trusts no server.
     """
     return urlsplit(url).scheme != "http" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 

@@ -4,8 +4,8 @@ This module has the common part of all providers: limits of time and size, fault
 requests without a refused parameter. A subclass makes a request's body, and names the reader of its answers.
 
 JSON is also found in the reasoning of a reply. The library json-repair repairs commas, comments, quotes and line ends
-in strings. The library also guesses. So the words and brackets of both texts are compared, and a repair with other
-words or brackets is rejected.
+in strings. The library also guesses. So the words and brackets before and after the repair are compared, and a repair
+that changes them is rejected.
 
 The retries of the SDK are switched off, because each try must be reserved before it is sent. Importing this module
 loads the HTTP client (0.4 s).
@@ -99,7 +99,7 @@ async def _repaired(text: str) -> str | None:
 
 
 def repair(text: str) -> str | None:
-    """Return the repaired JSON of a broken reply; None if there is no JSON, or if it is ambiguous."""
+    """Return the repaired JSON of a broken reply; None if there is no JSON, or if the JSON is ambiguous."""
     found = (_mend(candidate) for candidate in candidates(text))
     return next((value for value in found if value is not None), None)
 
@@ -174,7 +174,7 @@ _WORD = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 @dataclass(frozen=True, slots=True)
 class Sdk:
-    """The parts of a provider's SDK that are used. The SDKs of OpenAI and of Anthropic have the same."""
+    """The parts of a provider's SDK that are used. The SDKs of OpenAI and of Anthropic have the same parts."""
 
     client: Any
     """The asynchronous client of the SDK, without retries."""
@@ -247,7 +247,7 @@ class HttpModel(ABC):
 
     @property
     def _structure(self) -> str:
-        """The parameter that asks for structure; empty if the table has no such parameter."""
+        """The parameter that asks for structure; empty if the table of refusals has none."""
         return next((name for name, row in self._servers.refusals(self.interface).items() if row.weaker), "")
 
     @property
@@ -458,7 +458,7 @@ class HttpModel(ABC):
         return fault.model_copy(update={"message": text})
 
     def _name_refused(self, fault: Fault, request: ModelRequest, refused: Sequence[str]) -> Fault:
-        """Add to a fault the user's settings that it refuses, and what the server has refused before."""
+        """Add to a fault which of the user's settings the server refuses, and what it has refused before."""
         if fault.kind is not FaultKind.BAD_REQUEST:
             return fault
         words = set(_WORD.findall(fault.message.lower()))

@@ -1,4 +1,5 @@
-"""Opens models of OpenAI-compatible servers and of Anthropic. The official clients are loaded only then."""
+"""Opens models of OpenAI-compatible servers and of Anthropic. The official clients are loaded when a model is opened.
+"""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager

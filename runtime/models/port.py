@@ -14,7 +14,7 @@ from runtime.core.ledger import Usage
 
 
 class FaultKind(StrEnum):
-    """Why a try got no reply. The kind decides whether there is another try, and whether this one was charged."""
+    """Why a try got no reply. The kind decides whether there is another try, and whether the failed try was charged."""
 
     REFUSED_CONNECTION = "refused_connection"  # no connection: nothing was sent
     UNRESOLVED_HOST = "unresolved_host"  # the name does not resolve: final
@@ -38,7 +38,7 @@ class FaultKind(StrEnum):
 
     @property
     def refunded(self) -> bool:
-        """Whether the provider certainly did not charge for it."""
+        """Whether the provider certainly did not charge for the try."""
         return self in _REFUNDED
 
 
@@ -68,7 +68,9 @@ class Fault(Value):
     retry_after: float | None = None
     """The seconds that the server asks to wait."""
     unpaid: bool = False
-    """Whether nothing was charged, although faults of this kind usually are, such as an error of a local gateway."""
+    """Whether nothing was charged for this fault, although its kind is usually charged. An example is an error of a
+    local gateway.
+    """
 
 
 HEARD_MAX = 4_000

@@ -38,8 +38,8 @@ _SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:
 def price_in_list(provider: str, model: Any, at: float) -> Price | None:
     """Return the price of a listed model on a day; None if the tokens of a call do not limit its cost.
 
-    They do not if the model is not priced by tokens. Nor do they if the model searches the web without being asked,
-    unless the list has a price for each request.
+    This is so for a model that is not priced by tokens. It is also so for a model that searches the web without being
+    asked, unless the list has a price for each request.
     """
     day = datetime.fromtimestamp(at, UTC)
     hours = [model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
@@ -68,7 +68,7 @@ _RATES = {
     "cache_write_1h": "cache_write",
     "reasoning": "output",
 }
-"""The kinds of tokens of a call. If the list has no price for a kind, the kind beside it gives the price."""
+"""The kinds of tokens of a call. The value is the kind whose price counts if the list has no price for the key."""
 _NAMES = {"reasoning": "output_reasoning"}
 
 

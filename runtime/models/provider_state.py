@@ -90,7 +90,7 @@ class Probes:
     ) -> Fault | None:
         """Return None if a provider is available, else its fault.
 
-        `fault` is the reason for waiting. If the provider lacks a model, it counts as available after it lists the
+        `fault` is the reason for waiting. If the reason is a missing model, the provider is available once it lists the
         model. A refusal that is at most `fresh` seconds old is returned again.
         """
         return _meaning(await self._ask(provider, model.ask_models, fresh, clock.now), model.name, fault)

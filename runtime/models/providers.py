@@ -221,7 +221,7 @@ class Provider:
         return self.interface
 
     def refused_settings(self, fields: Mapping[str, Any]) -> list[str]:
-        """Return the names of refused fields; with the value, if only the value is refused."""
+        """Return the names of refused fields. If only a field's value is refused, the value follows the name."""
         refused = [name for name in self.not_taken if fields.get(name) is not None]
         effort = fields.get("reasoning_effort")
         if effort is not None and self.efforts and effort not in self.efforts:

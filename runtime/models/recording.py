@@ -55,7 +55,7 @@ class RecordedAnswer:
     """An answer of a recording."""
 
     request_id: str
-    """The id of the request that it answered, without the run."""
+    """The id of the request that was answered, without the run."""
     fingerprint: str
     answer: Reply | Fault
     prompt: Callable[[], tuple[str, str] | None]
@@ -82,11 +82,11 @@ class RecordingModel:
 
         Args:
             answers: in the order in which they were recorded.
-            mode: what answers a prompt that is not there.
+            mode: what answers a prompt that the recording lacks.
             name: the model's name.
-            redacted: returns a text without secrets, as the fingerprints are of such texts.
+            redacted: returns a text without secrets; fingerprints are computed from redacted texts.
             missing: the model that is asked in the mode `record`.
-            add: adds its reply to the recording.
+            add: adds the reply of `missing` to the recording.
         """
         self._answers, self._mode, self._name = list(answers), mode, name
         self._redacted, self._missing, self._add = redacted, missing, add
@@ -125,7 +125,7 @@ class RecordingModel:
         """Do nothing: the model for missing answers is closed by its opener."""
 
     def _choose(self, places: Sequence[int], request_id: str, *, only_own: bool = False) -> int | None:
-        """Return the answer to the same request, else the first unused one, else an answer for the same call."""
+        """Return the answer to the same request, else the first unused answer, else an answer for the same call."""
         own = next((place for place in places if self._answers[place].request_id == request_id), None)
         if own is not None:
             return own
@@ -274,7 +274,7 @@ class RecordingFile:
         return self._answer(added)
 
     def _append(self, part: Mapping[str, Any], *, exists: bool) -> None:
-        """Write a document after the last whole document. The first document makes the file, in one step."""
+        """Write a document after the last whole document. The first document creates the file atomically."""
         plain = part if exists else {"recording": 1, **part}
         data = yaml.dump(
             plain,

@@ -109,8 +109,8 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
     The candidates, in this order: the whole text if it is an object or array; the first fenced object, else the first
     fenced array; the text from the first brace to the last, or from the first bracket to the last if the brackets
     enclose the braces; a bare scalar. The whole text is first, since a fence inside it is part of a string. A candidate
-    that is not JSON but a Python literal (single quotes, `True`, `None`) is read as one, since some models write those;
-    nothing else is repaired here (`runtime.models.http_model`).
+    that is not JSON but a Python literal (single quotes, `True`, `None`) is read as such a literal, since some models
+    write Python. Nothing else is repaired here (`runtime.models.http_model`).
 
     If no candidate parses, the first error that is not `NOT_JSON` is returned, else the last candidate's error.
     """

@@ -177,10 +177,10 @@ class _Kept:
 
 
 class KeptReasoning:
-    """The output of earlier attempts, by visit. The next attempt of the visit sends its encrypted reasoning back.
+    """The output of earlier attempts, by visit. The next attempt of the visit returns the encrypted reasoning.
 
-    The output is only in memory, so the first attempt after a restart is sent without it. It is also left out if its
-    tokens may exceed the bytes of the prompt. So no call costs more than was reserved for it.
+    The output is only in memory, so the first attempt after a restart is sent without it. The output is also left out
+    if its tokens may exceed the bytes of the prompt. So no call costs more than was reserved for it.
     """
 
     def __init__(self) -> None:

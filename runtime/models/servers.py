@@ -1,7 +1,7 @@
 """What a home knows about the servers of its models: refused parameters, costs of errors, and rate limits.
 
-A rate limit is a window: a number of requests, and the time at which all of them are available again. If the server
-has a bucket that refills continuously, this is the time when the bucket is full. So one rule fits both.
+A rate limit is a window: a number of requests, and the time at which all of them are available again. If the server has
+a bucket that refills continuously, this is the time when the bucket is full. So one rule fits windows and buckets.
 """
 
 import fcntl
@@ -59,7 +59,7 @@ class ReportedLimit(Value):
     limit: int
     remaining: int
     seconds: float
-    """The seconds from the answer until all of them are available again."""
+    """The seconds from the answer until the whole limit is available again."""
 
 
 class Window(Value):
@@ -67,7 +67,7 @@ class Window(Value):
 
     limit: int
     remaining: int
-    """How many of them are left; negative if there were more open calls than that."""
+    """How many requests or tokens are left; negative if open calls may use more than were left."""
     began: float
     """When this window began, in UTC seconds since 1970. Answers to earlier calls do not change the window."""
     resets_at: float
@@ -133,7 +133,8 @@ def after_answer(
 ) -> ServerLimits:
     """Return the limits after an answer.
 
-    `sent_at` is when its call was sent. `costs` is what later calls use. The answer may not count them yet.
+    `sent_at` is when the answered call was sent. `costs` is what later calls use. The answer may not count these calls
+    yet.
     """
     windows = dict(limits.windows)
     for what, reported in read_limits(headers, now).items():
@@ -188,7 +189,8 @@ def after_call(limits: ServerLimits, costs: Mapping[str, int], now: float) -> Se
 
 
 def _is_over(window: Window, now: float) -> bool:
-    """Return whether a window has ended. It counts as ended too if the clock was set back after it began."""
+    """Return whether a window has ended. A window also counts as ended if the clock was set back after its beginning.
+    """
     return not now < window.resets_at <= now + RESET_MAX + MARGIN
 
 
@@ -224,7 +226,7 @@ class Learned(Value):
     way: str
     """How the parameter is sent, as in `runtime.models.refusals.Ways`."""
     until: float
-    """When this is forgotten, in UTC seconds since 1970."""
+    """When this change is forgotten, in UTC seconds since 1970."""
 
 
 class Known(Value):
@@ -239,7 +241,7 @@ class Known(Value):
 class Servers:
     """What a home has learned about model servers: refused parameters and rate limits.
 
-    Its processes share a file for it.
+    The home's processes share a file for this.
     """
 
     def __init__(
@@ -367,7 +369,10 @@ class RateLimiter:
 
     @asynccontextmanager
     async def turn(self, clock: Clock) -> AsyncIterator[None]:
-        """Open a context in which one call may be sent. The next call waits for at most `RESET_MAX` seconds."""
+        """Open a context in which one call may be sent.
+
+        The wait takes at most `RESET_MAX` seconds, once it is this call's turn.
+        """
         async with self._lock:
             last = clock.now() + RESET_MAX
             while (at := min(self._next(now := clock.now()), last)) > now:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from runtime.core.ledger import Usage
 
 TOKENS_MAX = 10**9
-"""More tokens than any call uses. A larger number is ignored, and no journal could hold the sums."""
+"""More tokens than any call uses. A larger number is ignored, because no journal could hold the sums."""
 
 _Count = Annotated[int, Field(ge=0, le=TOKENS_MAX)]
 
@@ -127,12 +127,12 @@ def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usag
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """Return a JSON object; an empty one for any other value."""
+    """Return a JSON object; an empty object for any other value."""
     return value if isinstance(value, dict) else {}
 
 
 def _count(*places: Any) -> int | None:
-    """Return the largest of some counts, 0 if there are no counts; None if a count is invalid."""
+    """Return the largest of some counts: 0 without counts, and None if a count is invalid."""
     there = [place for place in places if place is not None]
     if all(type(count) is int and 0 <= count <= TOKENS_MAX for count in there):
         return max(there, default=0)

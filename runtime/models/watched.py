@@ -1,4 +1,4 @@
-"""Replies in progress: the text that models have written so far. It is not recorded."""
+"""Replies in progress: the text that models have written so far. This text is not recorded."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ class LiveReplies:
                 del self._waits[run]
 
     def heard(self, run: str, request: str, characters: int, written: Callable[[], str]) -> None:
-        """Take a piece of a reply: the `runtime.models.port.Heard` of a call."""
+        """Take a piece of a reply. A call's `runtime.models.port.Heard` calls this."""
         self._of.setdefault(run, {})[request] = LiveReply(characters, written)
         self._wake(run)
 
@@ -87,7 +87,7 @@ class WatchedModel:
 
     @property
     def model(self) -> Model:
-        """The other model."""
+        """The model whose replies are published."""
         return self._model
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:

@@ -1,8 +1,9 @@
 """A command in its own process group, recorded by name before it begins; and its lines of output, within limits.
 
-`start_gated` starts a gate: a small process that waits on a pipe and then becomes the command (`exec`). Its name is the
-command's name. If this process is killed before it opens the gate, the pipe closes and the gate exits, so the command
-never ran. Whoever has recorded the name can later tell whether the group still lives, and end it (`end_group`).
+`start_gated` starts a gate: a small process that waits on a pipe and then becomes the command (`exec`). The gate's name
+is also the command's name. If this process is killed before it opens the gate, the pipe closes and the gate exits, so
+the command never ran. Whoever has recorded the name can later tell whether the group still lives, and end it
+(`end_group`).
 """
 
 import os
@@ -41,7 +42,7 @@ class CommandExit:
     output: bytes
     """The first bytes of stdout and stderr, in their order, up to the limit given at the start."""
     dropped: int = 0
-    """Bytes of output that came after those."""
+    """The number of bytes of output beyond that limit."""
 
 
 class CommandNotStarted(OSError):
@@ -57,7 +58,10 @@ class GatedProcess:
         self.name = name_of(process.pid)
 
     def begin(self) -> trio.Process:
-        """Let the command begin, and return its process. Call `end` afterwards. For a command started with `talks`."""
+        """Let the command begin, and return its process. Call `end` afterwards.
+
+        Only for a command that was started with `talks`.
+        """
         os.write(self._gate, b"\0")
         os.close(self._gate)
         self._gate = -1
@@ -130,8 +134,8 @@ async def start_gated(
 
     `arguments` are the program and its arguments: no shell reads them. `folder` is where the program runs.
     `environment` is its whole environment. Its stdin is empty, and its stderr goes to its stdout. It inherits the open
-    files `inherited`, by number. With `talks`, all three are pipes of the process that `begin` returns. Before the
-    first command, this process becomes unreadable to it (`hide_process`).
+    files `inherited`, by number. With `talks`, stdin, stdout and stderr are pipes of the process that `begin` returns.
+    Before the first command, this process makes itself unreadable to commands (`hide_process`).
     """
     hide_process()
     gate_read, gate_write = os.pipe()

@@ -1,8 +1,9 @@
 """The identity of a driver, which tells others whether it runs; and the hiding of its memory and environment.
 
-If the driver has certainly ended, its run can be taken over before the lease ends. That is certain only for a process
-with the driver's host name, boot and PID namespace. The boot is compared too, because machines that share a home may
-have the same host name and the same number of their first PID namespace. Each container has PIDs of its own.
+If the driver has certainly ended, its run can be taken over before the lease ends. Only a process with the driver's
+host name, boot and PID namespace can be certain of the driver's end. The boot is compared too, because machines that
+share a home may have the same host name and the same number of their first PID namespace. Each container has PIDs of
+its own.
 """
 
 import os
@@ -59,8 +60,8 @@ def is_dead(owner: str) -> bool:
 def end_of_group(name: str) -> bool | None:
     """Return whether the process group that a process leads has ended; None if this process cannot see it.
 
-    The group lives as long as one of its processes, even after its leader has ended. A number is not given to a new
-    process while a group has it. So a process with this number and another birth proves that the group is gone.
+    The group lives as long as one of its processes, even after its leader has ended. No new process gets the number of
+    an existing group. So a process with this number and another birth proves that the group is gone.
     """
     parts = parts_of(name)
     if parts is None or parts[0] != socket.gethostname() or parts[1] != _namespace():

@@ -63,7 +63,8 @@ class Anchors:
     def clear(self, numbers: Iterable[int]) -> None:
         """Clear the slots of runs that will be deleted, durably. A file that cannot be written is ignored.
 
-        A missing slot is added. So the number is not used again, and the deletion can be detected.
+        A run without a slot gets an empty slot. So the run's number is not used again, and the deletion can be
+        detected.
         """
         if self._descriptor is None:
             return
@@ -158,8 +159,8 @@ def check_not_lost(journal: Path) -> None:
 def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
     """Open the anchors of a journal for a `with` block; make the file if it is missing.
 
-    There are no anchors if the file cannot be opened or has another format. Without `write`, there are none if the file
-    is missing.
+    There are no anchors if the file cannot be opened or has another format. Without `write`, a missing file is not
+    made, and there are no anchors.
     """
     descriptor = _open(journal.with_name(journal.name + SUFFIX), write=write)
     try:

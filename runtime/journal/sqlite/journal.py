@@ -140,19 +140,19 @@ async def open_sqlite(
     budget: BudgetSource | None = None,
     use_another: str = folder.USE_ANOTHER,
 ) -> AsyncIterator[Journal[E]]:
-    """Open the journal in a file, and make both it (0600) and its folder (0700) if they are missing.
+    """Open the journal in a file. A missing file (0600) and a missing folder (0700) are made.
 
-    When the context ends, all writes that it was given are done, and no thread or file is left open. A write raises
-    `JournalMoved` if the file at the path is not the open one any more.
+    When the context ends, all writes that were given to the journal are done, and no thread or file is left open. A
+    write raises `JournalMoved` if the open file is no longer the file at the path.
 
     Args:
         path: the file.
-        codecs: the codecs of the kinds of runs that can be read; a single codec is that of `FIRST_KIND`.
+        codecs: the codecs of the kinds of runs that can be read; a single codec is for `FIRST_KIND`.
         clock: the journal's clock.
         vfs: a file system registered with APSW; no folder or mode is checked then.
         busy_seconds: how long to wait for another process that is writing.
         budget: the daily budget; None means no limit.
-        use_another: how the user chooses another folder, for messages about one that cannot be used.
+        use_another: how the user chooses another folder, for messages about a folder that cannot be used.
 
     Raises `UsageProblem` for a folder that is not safe or cannot be written, `JournalDamaged`, `JournalNewer`,
     `JournalUnreadable`, `StorageFull`.
@@ -263,7 +263,7 @@ class _SqliteJournal(Operations[E], SqliteCursors):
         return change.result
 
     def _check_new(self, connection: apsw.Connection, run: str) -> None:
-        """Raise `JournalDamaged` if the journal once had a run with this id, because it would use request ids again."""
+        """Raise `JournalDamaged` if the journal once had a run with this id. A new run would use request ids again."""
         if self._lost is None:
             numbers = {number for (number,) in connection.execute("SELECT id FROM runs")}
             self._lost = {anchor.run for anchor in self._anchors.without(numbers).values()}

@@ -80,7 +80,7 @@ def delete_runs(
 
 
 def _added_since(connection: apsw.Connection, surveyed: Survey, deleted: Collection[int]) -> Iterator[bytes]:
-    """Yield the events that the survey has not seen, of runs that stay."""
+    """Yield the events that were appended after the survey to runs that are not deleted."""
     for number, tip in list(_tips(connection)):
         before = surveyed.tips.get(number)
         if number in deleted or tip == before:
@@ -129,7 +129,7 @@ class SqliteRaw(RawStore):
             self._connection.execute("ROLLBACK")
 
     def head(self, run: str) -> RunHead:
-        """Implement `RawStore.head`, checked by its anchor."""
+        """Implement `RawStore.head`. The row is checked against the run's anchor."""
         head = super().head(run)
         anchor = self._anchors.get(head.id, run)
         if anchors.is_ahead(anchor, head.tip):  # A driver may have written more since then.

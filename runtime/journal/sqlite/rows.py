@@ -145,7 +145,7 @@ class SqliteReader(StoreReader):
         return next((_item(head.run, row) for row in rows), None)
 
     def fresh(self, head: RunHead, inbox: Sequence[int]) -> dict[int, bool]:
-        """Return which of some messages were posted, and for each whether it is still unconsumed."""
+        """Return for each of these messages that was posted whether it is still unconsumed."""
         if not inbox:
             return {}
         statement = (
@@ -187,7 +187,7 @@ class SqliteReader(StoreReader):
         return ZERO
 
     def has(self, head: RunHead, tip: Tip) -> bool:
-        """Return whether a record of a run ends an append."""
+        """Return whether the run's record at `tip` is stored and ends an append."""
         rows = self._connection.execute("SELECT hash FROM events WHERE run = ? AND seq = ?", (head.id, tip.seq))
         return [bytes(digest) for (digest,) in rows] == [tip.hash]
 

@@ -5,14 +5,13 @@ not clustered. Then concurrent runs append to the same last page, so a group com
 Records that are appended together share a row (`packing`). Texts are stored apart, each text once, because they are
 large and often repeated.
 
-Lookups among thousands of runs have small tables of their own, so that the run's row, which every append changes, needs
-no index for them: `agenda` holds when a run is due, `unread` which runs have unconsumed messages, `asked` the open
-questions as lists show them, `spending` the totals of a day, of each tenant and of all runs, `hosts` the hosts that are
-present; `cursors` and `positions` say how far copies of records
-have got.
+Queries over thousands of runs use small tables of their own. So a run's row, which every append changes, needs no index
+for these queries. `agenda` holds when each run is due. `unread` holds which runs have unconsumed messages. `asked`
+holds the open questions for lists. `spending` holds the totals of each day, for each tenant and for all runs. `hosts`
+holds the present hosts. `cursors` and `positions` hold how far records have been copied elsewhere.
 
-The file's `user_version` is the journal's (`runtime.journal.port`). A file of an earlier version is upgraded when
-it is opened for writing.
+The file's `user_version` is the journal's version (`runtime.journal.port.VERSION`). A file of an earlier version is
+upgraded when it is opened for writing.
 """
 
 import time

@@ -1,9 +1,9 @@
 """The commits of the SQLite journal: the jobs of a group share a transaction, and so one durable commit.
 
 A statement takes microseconds; a commit waits for the disk. A job is a function of the connection. All waiting jobs run
-on trio's thread, one after the other. Only the commit runs on the connection's thread. The next group collects while
-the commit waits. On the other thread, statements would cost several times as much, because each statement releases the
-interpreter's lock and has to get it back.
+on trio's thread, one after the other. Only the commit runs on the connection's thread. Meanwhile, further jobs collect
+for the next group. On the connection's thread, statements would cost several times as much, because each statement
+releases the interpreter's lock and has to get it back.
 
 Each job has a savepoint, so a failing job does not affect the others. If the storage fails, the whole group fails. A
 checkpoint of the write-ahead log is made between two groups, and no committed job waits for it.
@@ -76,7 +76,8 @@ BEGIN = "BEGIN IMMEDIATE"
 BUSY_SECONDS = 0.001
 """The pause between two tries while another process writes.
 
-SQLite's own pauses grow to 0.1 s. While one busy process writes repeatedly, another would wait for a third of a second.
+SQLite's own pauses grow to 0.1 s. With these pauses, a process would wait for a third of a second while another process
+writes repeatedly.
 """
 
 
@@ -94,8 +95,8 @@ async def open_writer(
     """Open a connection for writing, with its thread. At the end, finish all jobs and close both.
 
     `busy_seconds` is how long to wait for another process that writes. At most `group_max` jobs share a commit. `begun`
-    is called in each transaction before its jobs, and `check` after each commit. If one of them raises, every job in
-    the group gets the error. Raises the error of `connect`, translated by `explain`.
+    is called in each transaction before its jobs, and `check` after each commit. If `begun` or `check` raises, every
+    job in the group gets the error. Raises the error of `connect`, translated by `explain`.
     """
     async with open_thread(name, connect, explain) as thread:
         connection = await thread.do(lambda connection: connection)
@@ -109,7 +110,10 @@ async def open_writer(
 
 
 class SqliteWriter(GroupCommit[apsw.Connection]):
-    """Runs jobs in transactions, several in each. Made by `open_writer`. Between commits it uses the connection."""
+    """Runs jobs in transactions, several jobs in each. Made by `open_writer`.
+
+    It uses the connection only between commits.
+    """
 
     def __init__(
         self,
