@@ -1,4 +1,4 @@
-"""Opens a journal by its URL (`sqlite:PATH`, `memory:` or `SCHEME://…`), and the other parts of a database."""
+"""Opens a journal by its URL (`sqlite:PATH`, `memory:` or `SCHEME://…`), and a database's wake-ups and dispatcher."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager

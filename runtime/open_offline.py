@@ -21,8 +21,7 @@ def shown_url(url: str) -> str:
 
 @contextmanager
 def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspection | None]:
-    """Open a journal to check it, in one snapshot; None if there is no journal. Raises the errors of opening a journal.
-    """
+    """Open a journal to check it, in one snapshot; None if no journal exists. Raises the errors of opening it."""
     kept = _find(url)
     if isinstance(kept, JournalScheme):
         if kept.open_inspection is None:

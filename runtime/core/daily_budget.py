@@ -34,7 +34,7 @@ class HomeBudget:
     micro_usd: int | None = None
     """The largest cost, in micro-dollars; None means no limit."""
     waits: bool = True
-    """Whether a refused run waits for the next day. Otherwise it ends."""
+    """Whether a refused run waits for the next day. Otherwise the run ends."""
     setting: str = ""
     """Where the user sets the limits, for messages; may be empty."""
     whose: str = "the home's budget"

@@ -39,7 +39,9 @@ class Work(NamedTuple):
     after a crash.
     """
     keeps_no_process: bool = False
-    """Whether the work needs no process while the run waits for a person. The wait for the deadline is such work."""
+    """Whether the work needs no process while the run waits for a person. The wait for the deadline needs no process,
+    for example.
+    """
     until: float | None = None
     """The time at which a wait ends (UTC seconds since 1970); None for other work."""
     leaves: bool = False
@@ -64,7 +66,7 @@ class Summary:
     asks: bytes = b""
     """The open questions as a JSON array of objects, in the order in which they are listed; empty for none."""
     near: str = ""
-    """The limit that the run has used most of, and the level reached, in percent, such as `calls 80`; may be empty."""
+    """The run's most used limit and the level that was reached, in percent, such as `calls 80`; may be empty."""
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that open requests may still give back. It is used for the daily budget, and not stored.
     """

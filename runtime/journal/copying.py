@@ -52,9 +52,7 @@ AT_ONCE = 100
 BYTES_AT_ONCE = 16 * 1024 * 1024
 """How many bytes of runs are read before they are added. A single run may have more."""
 DELETED_AT_ONCE = 500
-"""The approximate number of runs that are deleted in one transaction. SQLite first reads all records of these runs
-once.
-"""
+"""The approximate number of runs that are deleted in one transaction. SQLite first reads all records of these runs."""
 
 
 def copy_runs(

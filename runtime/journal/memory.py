@@ -262,8 +262,7 @@ async def open_memory(
     fault: Fault | None = None,
     budget: BudgetSource | None = None,
 ) -> AsyncIterator[Journal[E]]:
-    """Open a journal in memory, on a new or a given store. The journal can read the kinds of runs that have `codecs`.
-    """
+    """Open a journal in memory, on a new or a given store. `codecs` are for the kinds of runs that it can read."""
     by_kind = codecs_by_kind(codecs)
     kept, faults, allowed = store or MemoryStore(), fault or _no_fault, budget or HomeBudget()
     yield _MemoryJournal(by_kind, clock, kept, faults, budget=allowed)

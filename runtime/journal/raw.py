@@ -81,8 +81,7 @@ class StoreReader(ABC):
 
     @abstractmethod
     def head(self, run: str, *, asks: bool = False) -> RunHead:
-        """Return a run's row. With `asks`, the row includes the open questions. Raises `RunNotFound`, `JournalDamaged`.
-        """
+        """Return a run's row. With `asks`, the open questions are included. Raises `RunNotFound`, `JournalDamaged`."""
 
     def rows(self, which: RunFilter) -> list[RunRow]:
         """Implement `Journal.runs`."""
@@ -235,7 +234,7 @@ class Inspection:
     """The ids of runs that were in the journal and are missing, if the store can tell."""
     may_lack_deleted: bool = True
     agenda: Callable[[RunHead], tuple[float | None, bool]] = lambda head: (head.summary.due, head.unread)
-    """A function that returns when a run is due by the store's tables, and whether it has unread messages."""
+    """A function that returns when a run is due by the store's tables, and whether the run has unread messages."""
     check_end: Callable[[RunHead, Sequence[Stored]], None] = lambda _, __: None
     """A function that raises `JournalDamaged` if the row or an anchor shows that records are missing."""
     last_posted: Callable[[RunHead], int] = lambda head: head.last_posted

@@ -65,8 +65,7 @@ def _without_parts(text: str, form: str) -> str:
 
 
 def _extent(text: str, position: int, form: str, start: int, least: int) -> tuple[int, int]:
-    """Return the start and end in a text of the longest part of `form`, extended from two equal positions.
-    """
+    """Return the start and end in a text of the longest part of `form`, extended from two equal positions."""
     before = after = 0
     while before < min(start, position - least) and text[position - before - 1] == form[start - before - 1]:
         before += 1
@@ -131,7 +130,7 @@ _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,200})", re.IGNORECASE)
 
 
 def _text_of(body: bytes) -> str:
-    """Return the text of a body that is not JSON. Of a web page, as proxies send it, only the title is returned."""
+    """Return the text of a body that is not JSON. For a web page, which proxies send, return the title."""
     text = body.decode("utf-8", "replace")
     if not text.lstrip().startswith("<"):
         return text

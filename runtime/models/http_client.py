@@ -82,7 +82,7 @@ class RejectedAnswer(Exception):
 class _CappedAnswers:
     """A response hook that stops reading at a limit of bytes and pieces.
 
-    It gets every answer before its body is read.
+    The hook gets every answer before the answer's body is read.
     """
 
     def __init__(self, bytes_max: int) -> None:

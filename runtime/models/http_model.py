@@ -75,8 +75,8 @@ _NAMES = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 async def find_json(reply: Reply, thoughts: str) -> Reply:
     """Return a reply whose text is the requested JSON; the same reply if no JSON is found.
 
-    `thoughts` is the model's reasoning. It replaces an empty text, because some servers put the JSON there. Reasoning
-    without JSON is cut to its end and marked as reasoning.
+    `thoughts` is the model's reasoning. It replaces an empty text, because some servers put the JSON into the
+    reasoning. Reasoning without JSON is cut to its end and marked as reasoning.
     """
     if not reply.text.strip() and thoughts.strip():
         if not is_whole(thoughts) and await trio.to_thread.run_sync(_mend, thoughts.strip()) is None:
@@ -470,7 +470,7 @@ class HttpModel(ABC):
 
 
 def _connection_fault(cause: BaseException, secret: str) -> Fault:
-    """Return the fault for a failed connection. It depends on whether the request may have been sent."""
+    """Return the fault for a failed connection. The fault depends on whether the request may have been sent."""
     text = provider_text(str(cause), secret) or type(cause).__name__
     if isinstance(cause, httpx2.ConnectError):
         if is_unresolved(cause):

@@ -1,5 +1,4 @@
-"""Opens models of OpenAI-compatible servers and of Anthropic. The official clients are loaded when a model is opened.
-"""
+"""Opens models of OpenAI-compatible servers and of Anthropic. The official clients are loaded on opening."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager

@@ -77,7 +77,7 @@ def _tiers(prices: Any, kind: str) -> tuple[Any, ...]:
 
 
 def _rates(lists: list[Any], input_tokens: int) -> dict[str, Any]:
-    """Return the rates for prompts of a length: the highest in the lists."""
+    """Return the highest rates in the lists for prompts of a length."""
     kinds = [kind for kind in _RATES if any(_own_rate(prices, kind, input_tokens) is not None for prices in lists)]
     return {
         f"{kind}_per_token_usd": max(_rate(prices, kind, input_tokens) for prices in lists) / MTOK for kind in kinds

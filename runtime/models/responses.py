@@ -177,7 +177,7 @@ class _Kept:
 
 
 class KeptReasoning:
-    """The output of earlier attempts, by visit. The next attempt of the visit returns the encrypted reasoning.
+    """The output of earlier attempts, by visit. The next attempt sends the output's encrypted reasoning back.
 
     The output is only in memory, so the first attempt after a restart is sent without it. The output is also left out
     if its tokens may exceed the bytes of the prompt. So no call costs more than was reserved for it.

@@ -73,7 +73,7 @@ class Window(Value):
     resets_at: float
     """When all requests or tokens are available again, in UTC seconds since 1970."""
     is_reported: bool = True
-    """Whether an answer has reported `resets_at`. If not, it is `RESET_MAX` after `began`."""
+    """Whether an answer has reported `resets_at`. If not, `resets_at` is `RESET_MAX` after `began`."""
 
 
 class ServerLimits(Value):
@@ -189,8 +189,7 @@ def after_call(limits: ServerLimits, costs: Mapping[str, int], now: float) -> Se
 
 
 def _is_over(window: Window, now: float) -> bool:
-    """Return whether a window has ended. A window also counts as ended if the clock was set back after its beginning.
-    """
+    """Return whether a window has ended. A window also ends if the clock is set back to before its beginning."""
     return not now < window.resets_at <= now + RESET_MAX + MARGIN
 
 
@@ -371,7 +370,7 @@ class RateLimiter:
     async def turn(self, clock: Clock) -> AsyncIterator[None]:
         """Open a context in which one call may be sent.
 
-        The wait takes at most `RESET_MAX` seconds, once it is this call's turn.
+        A call waits until earlier calls are sent, and then for at most `RESET_MAX` seconds.
         """
         async with self._lock:
             last = clock.now() + RESET_MAX
@@ -387,7 +386,10 @@ class RateLimiter:
             self._wake()
 
     def learn(self, headers: Mapping[str, str], status: int, *, sent_at: float, tokens: int, now: float) -> None:
-        """Learn from an answer. `sent_at` is when its call was sent. `tokens` is the most that the call may use."""
+        """Learn from an answer. `sent_at` is when the answered call was sent.
+
+        `tokens` is the most that the call may use.
+        """
         self._answered, self._tokens = True, tokens
         later = sum(at > sent_at for at in self._open)  # The server has perhaps not counted them yet.
         self._servers.change_limits(

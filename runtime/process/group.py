@@ -40,7 +40,7 @@ class CommandExit:
     code: int
     """The exit code; a negative number is the signal that ended the command."""
     output: bytes
-    """The first bytes of stdout and stderr, in their order, up to the limit given at the start."""
+    """The first bytes of stdout and stderr, as they were written, up to the limit of `start_gated`."""
     dropped: int = 0
     """The number of bytes of output beyond that limit."""
 

@@ -35,7 +35,7 @@ class Survey(NamedTuple):
     kept: frozenset[bytes]
     """The named texts that other runs name too."""
     tips: dict[int, Tip]
-    """The ends of the other runs' chains, by the run's number."""
+    """The ends of the chains of the runs that are not deleted, by the run's number."""
 
 
 def survey(connection: apsw.Connection, runs: Collection[str]) -> Survey:

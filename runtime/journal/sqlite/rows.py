@@ -145,7 +145,7 @@ class SqliteReader(StoreReader):
         return next((_item(head.run, row) for row in rows), None)
 
     def fresh(self, head: RunHead, inbox: Sequence[int]) -> dict[int, bool]:
-        """Return for each of these messages that was posted whether it is still unconsumed."""
+        """Return whether each of these messages is unconsumed. Messages that were never posted are left out."""
         if not inbox:
             return {}
         statement = (
