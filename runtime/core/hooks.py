@@ -102,6 +102,6 @@ def make_total(what: str, rejected: Callable[[str], R]) -> Callable[[Callable[P,
 def describe_unread(what: str, error: Exception) -> str:
     """Return the sentence for an exception of a reader.
 
-    It names the exception's type, but not its text, which may quote any content.
+    The sentence names the exception's type, but not the exception's text, which may quote any content.
     """
     return f"Replan could not read {what} ({type(error).__name__}); write it in a simpler form."

@@ -102,14 +102,14 @@ class Machine(Protocol[S, E, M]):
     def evolve(self, state: S, event: E) -> S:
         """Return the state after the event.
 
-        It makes no decision, has no side effect, and never fails on an event of this machine.
+        This function makes no decision, has no side effect, and never fails on an event of this machine.
         """
 
     def outstanding(self, state: S) -> Mapping[str, Work]:
         """Return the requested work without an answer, by request id."""
 
     def brief(self, state: S, work: Work) -> Any:
-        """Return everything that the actor of this work may see. It is made from the state when the work starts."""
+        """Return everything that the actor of this work may see. Called with the state when the work starts."""
 
     def summary(self, state: S) -> Summary:
         """Return the content of the run's status row."""

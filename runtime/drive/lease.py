@@ -23,7 +23,7 @@ RETRY_SECONDS = 1.0
 
 
 class LeaseKeeper:
-    """The lease of one driver on one run, under an epoch. It survives a journal that fails for a while."""
+    """The lease of one driver on one run, under an epoch. The keeper survives a journal that fails for a while."""
 
     def __init__(self, journal: Journal[Any], run: str, terms: LeaseTerms) -> None:
         self._journal, self._run = journal, run

@@ -65,7 +65,7 @@ class Turns:
 
     @contextmanager
     def join(self) -> Iterator[Turn]:
-        """Let a run take turns with the others for the length of a block."""
+        """Let a run take turns with the other runs for the length of a block."""
         turn = Turn(self)
         self._members.add(turn)
         try:

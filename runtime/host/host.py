@@ -116,7 +116,7 @@ LOOK_SECONDS = 5.0
 SHORTEST_SECONDS = 0.005
 """The shortest wait until a due time. No run needs to be woken more exactly."""
 PRESENCE_SECONDS = 30.0
-"""How long a host counts as present after an announcement. It announces itself three times in this period."""
+"""How long a host counts as present after an announcement. The host announces itself three times in this period."""
 RETRY_SECONDS_MAX = 60.0
 """The pause before a run that cannot be driven is tried again."""
 RETRY_SECONDS_FIRST = 1.0

@@ -3,8 +3,9 @@
 A wake-up only says that the journal may have changed. So a lost wake-up costs one polling interval, and a forged one
 does no harm.
 
-The sockets are in the folder `hosts/` of the home (0700), and have the mode 0600. They receive datagrams, whose content
-is ignored. A socket without a listener belongs to a killed process. The next process that finds the socket removes it.
+The sockets are in the folder `hosts/` of the home (0700), and have the mode 0600. The sockets receive datagrams, whose
+content is ignored. A socket without a listener belongs to a killed process. The next process that finds the socket
+removes it.
 """
 
 import os

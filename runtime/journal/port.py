@@ -1,10 +1,10 @@
 """The port of journals, the codecs of kinds of runs, and cursors. `tests/contracts/journal.py` tests every adapter.
 
 A driver calls `claim`, which returns an epoch, and `read`. Then it calls `append` repeatedly, and each time names the
-last record that it knows. It calls `renew` before the lease ends, and `release` at the end. The driver of a new run
-calls `create` with the first records instead of `claim`, so every run in the journal has a record. Other processes may
-call `post` at any time. A cancelled call has written nothing: after a write was passed to the store, its caller waits
-until it is done.
+last record that it knows. The driver calls `renew` before the lease ends, and `release` at the end. The driver of a new
+run calls `create` with the first records instead of `claim`, so every run in the journal has a record. Other processes
+may call `post` at any time. A cancelled call has written nothing: after a write was passed to the store, its caller
+waits until it is done.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -302,9 +302,9 @@ class Cursors(Protocol):
     """The part of a journal that keeps cursors and counts runs.
 
     A cursor is the progress of a program that copies records elsewhere, such as an exporter of traces or a sender of
-    webhooks. It has a name, and for each run the number of the last copied record. It is stored outside the records and
-    never changes them. A lease allows only one process at a time to hold a cursor. So each record is copied at least
-    once, and twice only if a process died before it moved the cursor.
+    webhooks. A cursor has a name, and for each run the number of the last copied record. A cursor is stored outside the
+    records and never changes them. A lease allows only one process at a time to hold a cursor. So each record is copied
+    at least once, and twice only if a process died before it moved the cursor.
     """
 
     async def hold_cursor(
@@ -346,7 +346,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     """
 
     def now(self) -> float:
-        """Return the time of the journal's clock, in UTC seconds since 1970. It costs almost nothing.
+        """Return the time of the journal's clock, in UTC seconds since 1970. The call costs almost nothing.
 
         For the clock of a database server, this is an estimate from the server's last answer. The server itself decides
         about leases, days and due times.

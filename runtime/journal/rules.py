@@ -1,8 +1,8 @@
 """The rules of every journal: how an operation changes rows that its store has read under a lock. Pure.
 
-A store carries out a `RunOperation` in a transaction. It reads what the operation names (`Locked`), lets the operation
-decide, and writes the `Change`. A decision that raises changes nothing. `due` decides which runs are due. A database
-has the same rule in SQL, because it must not read all runs.
+A store carries out a `RunOperation` in a transaction. The store reads what the operation names (`Locked`), lets the
+operation decide, and writes the `Change`. A decision that raises changes nothing. `due` decides which runs are due. A
+database has the same rule in SQL, because it must not read all runs.
 """
 
 import base64

@@ -48,8 +48,8 @@ class AnswerReader(ABC):
 
         `asked` is the name of the requested model, and `mode` the mode of the request. `bytes_max` limits the reply's
         text in characters, and `tokens_max` limits the reply in tokens. The caller limits the bytes of the body.
-        `secret` is the key, which is removed from texts. It is removed from the model's own words only if it has at
-        least `PART_MIN` characters, because a shorter key is a placeholder.
+        `secret` is the key, which is removed from texts. The key is removed from the model's own words only if it has
+        at least `PART_MIN` characters, because a shorter key is a placeholder.
         """
         self._asked, self._mode, self._secret = asked, mode, secret
         self._bytes_max = bytes_max

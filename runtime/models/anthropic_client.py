@@ -104,7 +104,7 @@ def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:
 def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
     """Return a text in parts that end at `ends`, each with a mark. The text after the last end has no mark.
 
-    A part with only white space is joined to the next one, because the API refuses such a part.
+    A part with only white space is joined to the next part, because the API refuses such a part.
     """
     places = [0]
     for end in ends:

@@ -75,8 +75,8 @@ _NAMES = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 async def find_json(reply: Reply, thoughts: str) -> Reply:
     """Return a reply whose text is the requested JSON; the same reply if no JSON is found.
 
-    `thoughts` is the model's reasoning. It replaces an empty text, because some servers put the JSON into the
-    reasoning. Reasoning without JSON is cut to its end and marked as reasoning.
+    `thoughts` is the model's reasoning. The reasoning replaces an empty text, because some servers put the JSON there.
+    Reasoning without JSON is cut to its end and marked as reasoning.
     """
     if not reply.text.strip() and thoughts.strip():
         if not is_whole(thoughts) and await trio.to_thread.run_sync(_mend, thoughts.strip()) is None:

@@ -52,8 +52,8 @@ for examples.
 def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
     """Return the base URL without its trailing slash.
 
-    It must be `https`, or plain `http` to this machine or to a private address in digits. A name could resolve to any
-    address, and the key and the prompt would be sent unencrypted.
+    The URL must be `https`, or plain `http` to this machine or to a private address in digits. A name could resolve to
+    any address, and the key and the prompt would be sent unencrypted.
 
     Raises:
         UsageProblem: naming `place`, never the URL itself, which may hold a password.
@@ -346,8 +346,8 @@ def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marke
     """Return a body of an OpenAI interface with the run's cache key. With `marked`, its messages get marks.
 
     One mark ends the system message. Further marks end those prefixes of the user message that later requests may
-    repeat. The provider accepts four. The provider's default mark at the end of the prompt is disabled: no other prompt
-    begins with this whole prompt.
+    repeat. The provider accepts four marks. The provider's default mark at the end of the prompt is disabled: no other
+    prompt begins with this whole prompt.
     """
     fields = dict(body)
     if request.run:

@@ -323,7 +323,10 @@ class Servers:
         self._change(put)
 
     def _read(self) -> Known:
-        """Return the content of the file. It is read only if it has changed. An incomplete file changes nothing."""
+        """Return the content of the file. The file is read again only if it has changed.
+
+        An incomplete file changes nothing.
+        """
         if self._path is None or time.monotonic() < self._unshared_until:
             return self._known
         try:

@@ -133,9 +133,9 @@ async def start_gated(
     """Start the gate of a command and yield it. Leaving the block ends every process of its group.
 
     `arguments` are the program and its arguments: no shell reads them. `folder` is where the program runs.
-    `environment` is its whole environment. Its stdin is empty, and its stderr goes to its stdout. It inherits the open
-    files `inherited`, by number. With `talks`, stdin, stdout and stderr are pipes of the process that `begin` returns.
-    Before the first command, this process makes itself unreadable to commands (`hide_process`).
+    `environment` is its whole environment. Its stdin is empty, and its stderr goes to its stdout. The program inherits
+    the open files `inherited`, by number. With `talks`, stdin, stdout and stderr are pipes of the process that `begin`
+    returns. Before the first command, this process makes itself unreadable to commands (`hide_process`).
     """
     hide_process()
     gate_read, gate_write = os.pipe()

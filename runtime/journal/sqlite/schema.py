@@ -220,7 +220,7 @@ def is_current(connection: apsw.Connection, path: Path) -> bool:
 
 
 def check_unchanged(connection: apsw.Connection, path: Path) -> None:
-    """Raise `JournalNewer` if a newer release has upgraded the open file. It costs microseconds."""
+    """Raise `JournalNewer` if a newer release has upgraded the open file. The check costs microseconds."""
     check_version(str(path), connection.pragma("user_version"))
 
 

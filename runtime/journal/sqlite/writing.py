@@ -1,7 +1,7 @@
 """Carries out an operation in the SQLite file: reads the rows, lets the operation decide, writes the change.
 
-Everything happens in the caller's transaction. `agenda`, `unread` and `asked` are computed from the row of a run. They
-are written if they change.
+Everything happens in the caller's transaction. `agenda`, `unread` and `asked` are computed from the row of a run. These
+entries are written only if they change.
 """
 
 import json
