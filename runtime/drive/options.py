@@ -197,7 +197,7 @@ class DriveOptions:
     changed: ChangeSignal | None = None
     """Wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
-    """A hosted run is released if the time that it waits for is more than this many seconds away; None for a run in the
+    """A hosted run is released if the time that it waits for is more than this many seconds away. None for a run in the
     foreground.
     """
     at_once: bool = False

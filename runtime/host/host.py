@@ -5,7 +5,7 @@ One watcher serves all runs. The watcher polls, and every process that posts a m
 (`due`) costs nothing for runs that wait. Several hosts may serve one journal: claims decide which host drives a run.
 
 A worker is a host on which an engine places runs. A job of the engine only names a run. If a worker has no job but
-could drive another run, the worker makes a sweep: it searches the journal for due runs whose job is missing.
+could drive another run, the worker makes a sweep. A sweep searches the journal for due runs whose job is missing.
 """
 
 import secrets
