@@ -1,10 +1,10 @@
 """Replan: planning agents that live long.
 
 `solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` lets you follow a run. `resume`
-continues a run, with higher `limits` if need be; `fork` starts a new run from the middle of another. `runs`, `show`,
-`cancel` and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check` judges a plan.
-`execute` executes a plan with your tools. `do` plans and executes. `admit` records a run of another kind. The public
-names are loaded at their first use, so that `import replan` costs nothing.
+continues a run, with higher `limits` if need be; `fork` starts a new run from the middle of another run. `runs`,
+`show`, `cancel` and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check` judges a
+plan. `execute` executes a plan with your tools. `do` plans and executes. `admit` records a run of another kind. The
+public names are loaded at their first use, so that `import replan` costs nothing.
 """
 
 import sys

@@ -26,7 +26,7 @@ _BEGUN = pytest.StashKey[set["Path"]]()
 
 
 def assert_plan(plan: Plan | Mapping[str, Any] | str, **settings: Any) -> None:
-    """Fail with the findings unless a plan is valid. `settings` are those of `replan.check`, such as `level`."""
+    """Fail with the findings unless a plan is valid. `settings` are the settings of `replan.check`, such as `level`."""
     __tracebackhide__ = True
     from replan.api.check import check
 

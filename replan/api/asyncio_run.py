@@ -1,4 +1,7 @@
-"""Drives a run of an asyncio program in the trio thread. Its records, end and callbacks reach the caller's loop."""
+"""Drives a run of an asyncio program in the trio thread.
+
+The caller's event loop gets the records and the end of the run, and makes the callbacks.
+"""
 
 import asyncio
 import inspect
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from actors.handlers.generators import TextMaker
 
 CANCEL_SECONDS = 1.0
-"""The seconds that the trio thread waits for a cancelled function of a blocked event loop."""
+"""The seconds that the trio thread waits for a cancelled function if the caller's event loop is blocked."""
 
 LOOK_SECONDS = 1.0
 """The seconds between two checks of whether the caller's event loop has closed."""
@@ -38,7 +41,7 @@ class Caller:
     """Called in the trio thread when the program cancels a function that the run waits for."""
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     context: Context = field(default_factory=copy_context)
-    """The context variables at the start of the run, which its functions see."""
+    """The context variables at the start of the run. The functions that the run calls see them."""
 
     def wrap_options(self, options: Driving) -> Driving:
         """Return the options, with `ask` and plug-ins wrapped so that the trio thread can call them.
@@ -67,7 +70,10 @@ class Caller:
         return answer
 
     async def _in_loop(self, function: Callable[[], Any]) -> Any:
-        """Call a function in the caller's event loop. A cancel on either side is passed to the other side."""
+        """Call a function in the caller's event loop.
+
+        If this call is cancelled, the function is cancelled. If the function is cancelled, the run is parked.
+        """
         task: asyncio.Task[Any] | None = None
         ended = trio.Event()
         token = trio.lowlevel.current_trio_token()
@@ -107,7 +113,7 @@ class Caller:
         return task.result()
 
     async def _park(self) -> None:
-        """Park the run, and wait until this call is cancelled by parking."""
+        """Park the run, and wait until the parking cancels this call."""
         self.on_cancelled()
         await trio.sleep_forever()
 

@@ -28,11 +28,10 @@ def check(
 ) -> Verdict:
     """Judge a plan (a typed plan, a JSON value, or a text) at a level: minimal, medium or expansive.
 
-    A plan that breaks a prohibition among its own requirements is rejected, as far as names and tokens show it. Only an
-    execution can compare the tools that are bound to names. A rejection is returned, not raised. `guard_catalog` are
-    guard names that steps may use in addition to the default ones. `r_max` limits the plan's total budget. `assurance`
-    is the guarantee that `expansive` demands of the traces that do not escalate. Raises `UsageProblem` for an unknown
-    level or setting.
+    A plan is rejected if its names and tokens show that it breaks one of its own prohibitions. Only an execution can
+    compare the tools that are bound to names. A rejection is returned, not raised. `guard_catalog` are guard names that
+    steps may use in addition to the default ones. `r_max` limits the plan's total budget. `assurance` is the guarantee
+    that `expansive` demands of the traces that do not escalate. Raises `UsageProblem` for an unknown level or setting.
     """
     guard = BUILT_IN.get(f"plan_{level}")
     if guard is None:

@@ -58,7 +58,10 @@ class RecordStream(Generic[T]):
             self._notify()
 
     async def result(self) -> T | None:
-        """Wait for the end, and return the result; None if driving was cancelled. Raises the error that ended it."""
+        """Wait for the end, and return the result; None if driving was cancelled.
+
+        Raises the error that ended the driving.
+        """
         await self._ended.wait()
         if self._error is not None:
             raise self._error
@@ -114,7 +117,7 @@ class Run(ABC, Generic[R_co]):
 
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[Record[Any]]:
-        """Yield every record from the first on, until the run rests. Several tasks may iterate at once."""
+        """Yield every record from the first on, until driving ends. Several tasks may iterate at once."""
 
     @abstractmethod
     def park(self) -> None:
@@ -165,7 +168,7 @@ class TrioRun(Run[R]):
         self.entered.set()
 
     async def drive(self, engine: Engine, ask: Ask | None) -> None:
-        """Drive the run until it rests, and keep its result or error."""
+        """Drive the run until it ends, waits or is stopped. Keep its result or error."""
         session = RunSession(engine, self.run_id, self.append)
         result: RunResult | None = None
         error: Exception | None = None
@@ -198,7 +201,7 @@ class TrioRun(Run[R]):
     async def _ask(self, engine: Engine, ask: Ask, question: OpenQuestion) -> str | None:
         """Return the answer of `ask`; None if somebody else has answered first.
 
-        The answer is empty if `ask` gave none, or if the run had to stop before it came.
+        The answer is empty if `ask` gave no answer, or if the run had to stop before the answer came.
         """
         text: str | None = ""
         failure: Exception | None = None

@@ -18,9 +18,9 @@ Loop = Literal["trio", "asyncio"]
 
 
 def running_loop() -> Loop | None:
-    """Return the event loop in which the caller runs; None if it runs in neither.
+    """Return the library whose event loop the caller runs in; None if the caller runs in no event loop.
 
-    In a trio task it is `trio`, even if trio runs as a guest of asyncio.
+    For a trio task, the library is `trio`, even if trio runs as a guest of asyncio.
     """
     if trio.lowlevel.in_trio_task():
         return "trio"
@@ -44,8 +44,8 @@ async def run_in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
 def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     """Return the form of an API function that blocks until its work is done, for programs without an event loop.
 
-    Its name is the name of `function` without the first letter, `a`. It raises `UsageProblem`, which names the function
-    to await, if an event loop runs in this thread.
+    The form has the name of `function` without the first letter, `a`. If an event loop runs in this thread, the form
+    raises `UsageProblem`, which names the function to await.
     """
     name = function.__name__[1:]
 
@@ -65,7 +65,7 @@ def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
 def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
     """Give a function whose last parameter is `**options: Unpack[T]` a signature that names each key of `T`.
 
-    Limits come last. The default of a switch, a number or a text is its empty value. Other defaults are None. The
+    Limits come last. The default is False for a switch, 0 for a number, and "" for a text. Other defaults are None. The
     function refuses any other keyword.
     """
     signature = inspect.signature(function)
@@ -94,7 +94,7 @@ def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def copy_parameters(other: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
-    """Return a decorator that gives a function the parameters of another, for type checkers and for `help`."""
+    """Return a decorator that gives a function the parameters of another function, for type checkers and `help`."""
 
     def decorate(function: Callable[..., T]) -> Callable[P, T]:
         signature = inspect.signature(other)

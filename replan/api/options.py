@@ -135,7 +135,7 @@ class Driving:
         return environment_of(None if isinstance(self.home, Memory) else self.home)
 
     def prepare(self, prepare: Callable[..., Prepared[P]]) -> Prepared[P]:
-        """Prepare a run by a function of `replan.runs` for this model, and check that the model can be used.
+        """Prepare a run with a function of `replan.runs`, and check that the model of the keywords can be used.
 
         Raises `UsageProblem` with the keyword or the file as its place.
         """

@@ -97,10 +97,10 @@ def start(
     config.yaml). A limit of None means the workflow's limit, or else no limit. `active_time` limits the working time of
     models and guards. Waiting for people does not count. `timeout` limits each call, and `output_tokens_max` each
     reply. A length of time is a number of seconds, or a text such as `15m`. A provider that stays down for `patience`
-    (None: ten minutes) parks the run, with the cause `provider`. `stop_below` is the least chance of success per call
-    of a move of a belief policy. `keep_trying` sets it to 0. Then the run goes on even if its model repeats itself.
-    With `strict`, a plan that leaves a demand of the problem in no step is rejected. `attach` names text files and
-    `repo` a repository's folder. The model is shown them as with `--attach` and `--repo`. `guards` and `generators` are
+    (None: ten minutes) parks the run, with the cause `provider`. Under a belief policy, `stop_below` is the least
+    chance of success per call that a move must have. `keep_trying` sets `stop_below` to 0. Then the run goes on even if
+    its model repeats itself. With `strict`, a plan that leaves a demand of the problem in no step is rejected. `attach`
+    names text files and `repo` a repository's folder. The model is shown these files. `guards` and `generators` are
     functions by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None for
     `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions. If there is no `ask`, or it returns None or an empty text, a
     run that needs an answer ends with the status `waiting`. `tenant` names the payer of the run, and `priority`, from
@@ -146,8 +146,8 @@ def drive(
     """Resume a run of a home, and yield it while it is driven.
 
     `run` is the run's id, or at least six characters of it. Pass the plug-ins again: they are not stored. The limits
-    and the model replace those of the run, as with `limits`. A run that ended because its budget was spent goes on with
-    a larger budget. With `strict`, plans that leave a demand of the text in no step are rejected from now on. Only
+    and the model replace the limits and the model of the run. A run that ended because its budget was spent goes on
+    with a larger budget. With `strict`, plans that leave a demand of the text in no step are rejected from now on. Only
     records that are written from now on are yielded. A run with a final end is yielded too, and its result is available
     at once.
 
@@ -208,11 +208,11 @@ async def afork(
 
     `at` is the number of the last shared record, or an attempt whose verdict both runs share. `before:NODE` is the
     place before an attempt was requested. The default is the last place before the end. `workflow`, `policy` and
-    `model` hold from there on. The limits are the fork's own, by default the limits of the run. The run is only read.
-    If such runs take values, `given` are values that hold from there on, as texts by the path of the field. `workspace`
-    is the folder to make for the tools of an execution's fork; None makes one beside the run's own workspace. Raises
-    `RunNotFound`. Raises `UsageProblem` for a place outside the run, a change that is not valid, and a run that cannot
-    be forked.
+    `model` hold after the place of the fork. The limits are the fork's own, by default the limits of the run. The run
+    is only read. If runs of this kind take values, `given` has values for the fork, as texts by the path of the field.
+    `workspace` is the folder to make for the tools of an execution's fork; None makes one beside the run's own
+    workspace. Raises `RunNotFound`. Raises `UsageProblem` for a place outside the run, a change that is not valid, and
+    a run that cannot be forked.
     """
     check_types(model=model)
     names = [None if item is None else os.fspath(item) for item in (workflow, policy)]
@@ -290,7 +290,7 @@ def planning_order(
 ) -> OrderReader:
     """Return a function that reads the order for a problem or a goal. With tools, the plan may name only these tools.
 
-    `load` loads the tools; None uses no tools. A goal has its own workflow and model if none is named.
+    `load` loads the tools; None uses no tools. A goal has its own workflow and model, unless the options name others.
     """
 
     def read(model: str | None) -> RunOrder:

@@ -56,7 +56,7 @@ class RunSummary:
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the object that `replan runs --json` prints for it."""
+        """Return the object that `replan runs --json` prints for the run."""
         return dict(self.source)
 
 
@@ -83,7 +83,7 @@ async def aruns(
 
 
 async def ashow(run: str, *, home: Home = None) -> RunResult:
-    """Return the result of a run so far, a `Result` for a planning run. It includes posted messages.
+    """Return the result of a run so far, a `Result` for a planning run. The result includes posted messages.
 
     Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
     """
@@ -185,9 +185,9 @@ Kind = Literal["note", "requirement"]
 async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
     """Post a message to a run. Later prompts show a note. A requirement changes the task, and acts at once.
 
-    If runs take values, a note `FIELD=VALUE` corrects a value, even after a success. The run uses it when it is
-    resumed. `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a text that is empty
-    or too long, a correction that cannot be applied, and a finished run.
+    If runs of its kind take values, a note `FIELD=VALUE` corrects a value, even after a success. The run uses the new
+    value when it is resumed. `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a
+    text that is empty or too long, a correction that cannot be applied, and a finished run.
     """
     await run_at_home(home, lambda engine: engine.tell(run, text, kind))
 
@@ -195,8 +195,8 @@ async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) 
 async def aanswer(question: str, text: str, *, home: Home = None) -> AnswerReceipt:
     """Answer the question `RUN/ID`.
 
-    The same answer again is a `duplicate`, another one a `conflict` that says which counts. Raises `RunNotFound`, and
-    `UsageProblem` for an unknown or closed question or an answer that does not fit its schema.
+    The same answer again is a `duplicate`. A different answer is a `conflict`, which says which answer counts. Raises
+    `RunNotFound`, and `UsageProblem` for an unknown or closed question or an answer that does not fit its schema.
     """
     return await run_at_home(home, lambda engine: engine.answer(question, text, via="python"))
 
@@ -218,7 +218,7 @@ decline = blocking_form(adecline)
 async def alimits(
     run: str, *, model: str | None = None, strict: bool = False, home: Home = None, **limits: Unpack[RunLimits]
 ) -> RunResult:
-    """Change the limits of a run, of its calls and replies, or its model, and return its result.
+    """Change the model of a run, its limits, or the limits of its calls and replies. Return the run's result.
 
     None changes nothing. Limits count from the start of the run, but `deadline` counts from now. With `strict`, plans
     that leave a demand of the text in no step are rejected from now on. The run may be driven, wait, be parked, or have

@@ -1,4 +1,4 @@
-"""The trio thread: the only thread of this process that drives the runs of asyncio programs, and calls into it.
+"""Owns the trio thread, in which this process drives the runs of asyncio programs, and hands calls to this thread.
 
 The thread starts with the first call and stays until the process ends. Then it has two seconds to stop its work. Runs
 that it was driving can be resumed. A forked child process starts its own thread.

@@ -28,7 +28,7 @@ class AnswerEntry(Config):
     questions: Annotated[tuple[str, ...], Field(min_length=1)]
     """The ids of the questions (`RUN/ID`)."""
     answer: str | None = None
-    """The answer as text. Without one the questions stay open."""
+    """The answer as text. Without an answer, the questions stay open."""
     decline: bool = False
 
     @model_validator(mode="before")

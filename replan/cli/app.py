@@ -59,7 +59,7 @@ WORDS = (
     (r"is not ('[^']*')$", r"is not one of \1"),
     (r"^Got unexpected extra arguments? \((.*)\)", r"there are too many arguments: \1"),
 )
-"""Patterns for click's messages, and our words for each message. Matching takes linear time. Few commands compile them.
+"""Patterns for click's messages, and our words for each. Matching takes linear time. Few commands compile the patterns.
 """
 
 
@@ -109,7 +109,7 @@ def _how_to_install(command: str) -> str:
 
 
 class App(CommandGroup):
-    """The program: the commands of the table without a group, and the commands of installed distributions."""
+    """The program, with the table's commands that belong to no group and the commands of installed distributions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands that can be used. Those of installed distributions come last."""

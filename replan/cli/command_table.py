@@ -20,7 +20,7 @@ class CommandRow(NamedTuple):
     name: str
     """The words after `replan`, such as `runs` or `home delete`."""
     section: str
-    """The heading above it in the help. It is empty for a command of a group, which only the group's help lists."""
+    """The heading above the command in the help; empty for a command of a group, which only the group's help lists."""
     help: str
     function: str
     """`MODULE:FUNCTION` of the click command. The module is imported when the command is used."""
@@ -68,7 +68,7 @@ COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for nam
 def rows_below(noun: str = "") -> dict[str, CommandRow]:
     """Return the rows of a group's commands by their last word.
 
-    Without a noun, return the commands without a group.
+    Without a noun, return the commands that belong to no group.
     """
     return {name.rpartition(" ")[2]: row for name, row in COMMANDS.items() if name.rpartition(" ")[0] == noun}
 
@@ -83,7 +83,7 @@ COMMAND_PLUGINS = PluginGroup(
 
 
 def plugged_in_rows() -> dict[str, CommandRow]:
-    """Load the commands of installed distributions, and return their rows. The help of a broken one says its error."""
+    """Load the commands of installed distributions, and return their rows. A broken command's row has its error."""
     rows = {}
     for name, found in COMMAND_PLUGINS.installed.items():
         text, section = COMMAND_PLUGINS.problem(found), f"From {found.distribution}"
@@ -98,7 +98,7 @@ class CommandGroup(click.Group):
     """A group of commands. Each command is imported when it is used."""
 
     def rows(self) -> dict[str, CommandRow]:
-        """Return the rows of the commands by their last word: the commands of the table without a group."""
+        """Return the rows of the table's commands that belong to no group, by their last word."""
         return rows_below()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
@@ -164,7 +164,7 @@ OTHER_WORDS = {
     "web": "serve",
     "ui": "serve",
 }
-"""The command for each word of other tools whose spelling is too different for a suggestion."""
+"""The command for each word that other tools use, if its spelling is too different for a suggestion."""
 ELSEWHERE = {
     ("execute", "--last"): "name the run, as `{program} runs` lists them",
     ("do", "--last"): "it plans anew; `{program} execute RUN` executes the plan of a run",
@@ -194,7 +194,7 @@ def _is_file(text: str) -> bool:
 
 
 def command_for(word: str, program: str) -> str:
-    """Return the command for a word of other tools; empty for other words."""
+    """Return the command for a word that other tools use; empty for any other word."""
     command = OTHER_WORDS.get(word.lower())
     return f"`{program} {command}`" if command else ""
 

@@ -160,7 +160,7 @@ _NEEDS = {
     "hosts": {"journal"},
     "model": {"config"},
 }
-"""The checks that must succeed before a check is made, by the name of the check."""
+"""The checks that must succeed before a dependent check is made, by the name of the dependent check."""
 
 
 @dataclass(frozen=True, slots=True)

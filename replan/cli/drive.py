@@ -105,7 +105,7 @@ async def _converse(
 
 
 async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: Progress) -> bool:
-    """Post an answer, or print that another one counts.
+    """Post an answer, or print that another answer counts.
 
     Return False if the question is still open, to be asked again.
     """

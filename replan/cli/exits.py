@@ -73,7 +73,7 @@ _OUTCOMES = {
 
 
 _HELD = {"home_budget": Exit.BUDGET, "provider": Exit.PROVIDER, "plugin": Exit.INTERNAL, "reply": Exit.PROVIDER}
-"""The exit codes of runs that were parked by the program, by the cause."""
+"""The exit code of a run that the program has parked, by the cause."""
 
 
 def exit_of_error(error: BaseException) -> Exit:
@@ -94,7 +94,7 @@ def exit_of_error(error: BaseException) -> Exit:
 
 
 def exit_of_result(result: "RunResult") -> Exit:
-    """Return the exit code of a run that nobody drives now. A parked run was interrupted, or something holds it."""
+    """Return the exit code of a run that nobody drives now. For a parked run, the code follows from the cause."""
     if result.status == "waiting":
         return Exit.WAITING
     if result.status == "parked" and result.cause:

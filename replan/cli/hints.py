@@ -15,7 +15,7 @@ from runtime.models.port import FaultKind
 
 
 def say_how_to_answer(result: RunResult) -> None:
-    """Print how to answer the questions of a run: the command for the first one, and the command that lists others."""
+    """Print the command that answers the first question of a run, and the command that lists other questions."""
     if result.status == "waiting" and result.open_questions:
         shown = [] if result.question is None else choices(result.question)
         say_answer_command(result.open_questions[0], shown)
@@ -23,7 +23,7 @@ def say_how_to_answer(result: RunResult) -> None:
 
 
 CHOICES_SHOWN_MAX = 60
-"""The largest number of characters with which the choices of a question stand in a command."""
+"""The longest list of a question's choices, in characters, that a printed command shows."""
 
 
 def say_answer_command(question: str, values: Sequence[str]) -> None:

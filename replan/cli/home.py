@@ -38,10 +38,10 @@ async def open_engine(
 ) -> AsyncIterator[Engine]:
     """Open the home and its log, and yield the engine. `config` and `make` are the same as for `open_home`.
 
-    With `inspect`, a home that cannot be written is read without changes. Only a command that `drives` runs loads
-    plug-ins of files.
+    With `inspect`, a home that cannot be written is read without changes. Plug-ins in files are loaded only with
+    `drives`, for a command that drives runs.
 
-    Only a command that starts something creates missing files. Other commands then find no runs, and create no file.
+    Only a command that starts something creates missing files. If files are missing, any other command finds no runs.
     """
     plugins, placement = registry_of(invocation) if drives else None, Placement(invocation.tenant, invocation.priority)
     check_placement(placement)

@@ -56,7 +56,7 @@ def read_stdin(limit: int, smaller: str = "leave out logs and listings") -> str:
 
 
 def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) -> str:
-    """Return the text of a file of at most `limit` bytes. Errors name it by `place`.
+    """Return the text of a file of at most `limit` bytes. Errors name the file by `place`.
 
     Raises:
         UsageProblem: it cannot be read, with `hint`; it is larger, with `smaller` as the hint; or it is not a text.

@@ -78,7 +78,7 @@ def _finding(finding: JournalFinding) -> Line:
 
 
 def copy_between(source: str, target: str, choice: RunChoice, *, delete: bool, as_json: bool) -> int:
-    """Copy the chosen runs from the journal with the URL `source` to that of `target`. Return the exit code.
+    """Copy the chosen runs from the journal at the URL `source` to the journal at `target`. Return the exit code.
 
     An empty choice means all runs. With `delete`, which needs a choice, the copied runs are deleted from the source.
     Raises `RunNotFound`, `UsageProblem`, and the errors of `open_raw`.

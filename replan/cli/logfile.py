@@ -25,7 +25,7 @@ _LOGGER = "replan.actor"
 
 @contextmanager
 def _show_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[None]:
-    """With `--debug`, print the tracebacks of actors within the block on stderr, each once."""
+    """With `--debug`, print each traceback of an actor within the block on stderr, but only once."""
     if not invocation.debug or invocation.verbose or invocation.log_json:  # The log on stderr has them.
         yield
         return

@@ -31,7 +31,7 @@ class Edit(NamedTuple):
 
 
 async def edit_and_approve(engine: Engine, invocation: Invocation, run: str, step: str) -> bool:
-    """Open the plan of a run in an editor. Give the run the edited plan, with the approval that it asks for.
+    """Open the plan of a run in an editor. Give the run the edited plan, and the approval that the run asks for.
 
     `step` is the step of the question. Return False if the person leaves the plan unchanged. Raises `UsageProblem`.
     """
@@ -99,7 +99,7 @@ def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drop
 def _judge(opened: OpenPlan, value: dict[str, Any], agrees: Callable[[EditRejected], bool]) -> tuple[str, ...]:
     """Judge an edited plan, and return the ids of the demands that the person agrees to drop.
 
-    `agrees` is called if nothing else is wrong with it. Raises `EditRejected`.
+    `agrees` is called if the plan drops demands and nothing else is wrong with it. Raises `EditRejected`.
     """
     from replan.runs.editing import EditRejected
 

@@ -106,9 +106,9 @@ async def newest_run(reader: "RunReader") -> str:
 
 
 async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
-    """Return the newest run, for `resume --last`. With `raised`, the user raises limits.
+    """Return the newest run, for `resume --last`. `raised` says whether the user raises limits.
 
-    A message may reopen a finished run. The `READ_MAX` newest of these runs are read.
+    A message may reopen a finished run, so the `READ_MAX` newest finished runs are read.
 
     Raises:
         RunNotFound: there is no run.

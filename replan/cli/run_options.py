@@ -1,4 +1,7 @@
-"""The options of the commands that start or drive a run, each declared once. Those of limits come from their table."""
+"""The options of the commands that start or drive a run, each declared once.
+
+The options of limits come from the table of limits.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Reads the files that a user attaches, and the list and named files of a repository: size-limited, without secrets.
+"""Reads attached files, and the file list and named files of a repository. Limits their sizes and removes secrets.
 
 Nothing in a repository is executed. git lists the files with its own data folder, so neither hooks nor settings of the
 repository take effect.
@@ -185,7 +185,10 @@ def _read_named(
 
 
 def _find_paths(paths: Sequence[str], problem: str) -> Iterator[str]:
-    """Yield the paths that a text names, in its order. It may name the whole path, its end, or a unique file name."""
+    """Yield the paths that a text names, in the text's order.
+
+    A name is a whole path, the end of a path, or a unique file name.
+    """
     by_name: dict[str, list[str]] = {}
     for path in paths:
         by_name.setdefault(PurePosixPath(path).name, []).append(path)

@@ -62,7 +62,7 @@ async def post_changes(
 
 @contextmanager
 def name_limits() -> Iterator[None]:
-    """Replace the key in the inbox by the name of the limit, in the place of each `UsageProblem` of a block."""
+    """Give each `UsageProblem` of the block the name of the limit as its place, instead of the key in the inbox."""
     try:
         yield
     except UsageProblem as problem:
@@ -96,8 +96,8 @@ async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
     """Post the message that cancels a run, and wait up to `CANCEL_SECONDS` for its end. Return whether it has ended.
 
     A run that nobody drives ends here. Otherwise the process that drives it reads the message, perhaps later. Raises
-    `UsageProblem` for a run that has finished already, or that comes to another end first. Its hint names the command
-    that shows the run: `shown_by`. Raises the errors of `Engine.cancel`.
+    `UsageProblem` for a run that has finished already, or that comes to another end first. The hint of the error names
+    `shown_by`, the command that shows the run. Raises the errors of `Engine.cancel`.
     """
     hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
     row = await engine.journal.row(run)

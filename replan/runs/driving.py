@@ -88,9 +88,9 @@ class Opener(RunPoster):
     by: str = ""
     """Who starts new runs: the field `by` of `actors.run.waits.Started`."""
     asks: bool = False
-    """Whether somebody can answer the questions of new runs. If so, they ask at a limit, unless set otherwise."""
+    """Whether somebody can answer the questions of new runs. If so, new runs ask at a limit, unless set otherwise."""
     turns: Turns | None = None
-    """Lets the runs that a host drives take turns with their model calls; None if they have no order."""
+    """Lets the runs that a host drives take turns with their model calls; None if the runs do not take turns."""
     models: Shared | None = None
     """The models that runs share; None opens a model for each run."""
     replies: LiveReplies = field(default_factory=LiveReplies)
@@ -127,7 +127,7 @@ class Opener(RunPoster):
 
     @asynccontextmanager
     async def models_of(self, kind: AnyKind, state: Any, used: Mapping[str, int]) -> AsyncIterator[Any]:
-        """Open the model of a begun run and those that its steps name, and yield them as one model; None for none.
+        """Open the models that a begun run and its steps name, and yield them as one model; None if there are none.
 
         Raises `UsageProblem` if a model cannot be opened, or would be asked at another server than before.
         """
@@ -167,7 +167,7 @@ class Opener(RunPoster):
             yield model
 
     def watch_model(self, model: Any) -> Any:
-        """Wrap an open model so that it publishes its open replies to `replies`; None stays None."""
+        """Wrap an open model so that it publishes its open replies to `replies`. If `model` is None, return None."""
         return model if model is None or isinstance(model, WatchedModel) else WatchedModel(model, self.replies)
 
     @asynccontextmanager
@@ -263,8 +263,8 @@ class Opener(RunPoster):
     ) -> Any | None:
         """Drive a child run of a run that is opened here; see `actors.run.kind.DriveChild`.
 
-        `parent_model` has the names of the parent's models, and the open model. A child run with the same model uses
-        it.
+        `parent_model` has the names of the parent's models, and the open model. A child run with the same models uses
+        this open model.
         """
 
 
@@ -390,7 +390,8 @@ class Driver(Opener):
     async def cancel_children(self, kind: AnyKind, run: str, state: Any) -> None:
         """End the withdrawn child runs of a run whose end is final.
 
-        If the journal fails for a while, the run still counts as ended. Its next `resume` ends the other child runs.
+        If the journal fails for a while, the run still counts as ended. The next `resume` of the run ends the remaining
+        child runs.
         """
         common = kind.run_state(state)
         if common is None or common.finished is None or not (common.over and common.finished.final):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from replan.runs.driving import Opener
 
 KEY = f"{EDIT}:"
-"""The prefix of the keys of edits in the inbox. The number of the edit follows, so only one edit can be the next."""
+"""The prefix of the keys of edits in the inbox. The edit's number follows, so only one of two edits at once counts."""
 
 
 class EditRejected(UsageProblem):
@@ -72,7 +72,7 @@ class OpenPlan(ABC):
     run: str
     revision: int
     edits: int
-    """How many edits were posted before."""
+    """How many edits were posted before the person opened the plan."""
     value: Mapping[str, Any]
 
     @property
@@ -112,7 +112,7 @@ class OpenPlan(ABC):
             raise EditedMeanwhile(self.run, f"it is revision {self.revision} now", self.changes_since(revision or 0))
 
     def _check_demands(self, old: DemandTable | None, new: DemandTable | None, dropped: Collection[str]) -> None:
-        """Raise `EditRejected` if a step met a demand before the edit, and no step meets it after."""
+        """Raise `EditRejected` if a step met a demand before the edit, and no step meets it after the edit."""
         if old is None:
             return
         ignored = () if new is None else {row.quote for row in new.in_no_step}
@@ -127,7 +127,7 @@ class OpenPlan(ABC):
 
 @dataclass(frozen=True)
 class OpenRest(OpenPlan):
-    """The rest of an execution's plan."""
+    """The remaining part of an execution's plan."""
 
     state: State
 
@@ -218,14 +218,14 @@ class OpenResult(OpenPlan):
         return {"node": node.node, "verdict": verdict.model_dump(mode="json")}
 
     def _verdict_on(self, value: Mapping[str, Any]) -> Verdict:
-        """Return the guard's verdict on an edited plan. No loop runs in this thread, so the guard gets its own."""
+        """Return the guard's verdict on an edited plan. The guard gets its own loop, since this thread has none."""
         config, step = self.state.config, self.plan.node.step
         work = judge_in_thread(partial(self.guard, *plan_edits.brief_of(self.state, self.plan, value)))
         return trio.run(verdict_in_time, work, config.steps[step].guard, config.workflow.guard_timeout_seconds)
 
 
 def may_edit(state: object, *, executes: bool) -> bool:
-    """Return whether the plan of a run can be edited now. `executes` says whether that of an execution may be."""
+    """Return whether the plan of a run can be edited now. `executes` says whether an execution's plan may be edited."""
     if isinstance(state, PlanningState):
         return not (state.run.child or isinstance(plan_edits.editable_plan(state), str))
     return executes and isinstance(state, State) and not rest_edits.edit_problem(state)

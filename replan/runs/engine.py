@@ -18,7 +18,7 @@ from runtime.drive.run_log import admit
 from runtime.journal.port import RunFilter
 
 NEWEST, LISTED = 50, 200
-"""How many finished runs tell about a model, and how many of the newest runs are searched for them."""
+"""The number of finished runs that tell a new run about its model, and of the newest runs to search for such runs."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Engine(Driver):
     async def _newest_ends(self, kind: str) -> list[Any]:
         """Return the last events of the newest finished runs of a kind. A run that cannot be read is left out.
 
-        It reads `LISTED` status rows, and one record of each of at most `NEWEST` runs that have used tokens.
+        This reads `LISTED` status rows. It reads one record of each of at most `NEWEST` runs that have used tokens.
         """
         ends = list[Any]()
         try:
@@ -121,7 +121,7 @@ class Engine(Driver):
         return ends
 
     async def finish_cancelled(self, run: str) -> RunResult:
-        """Cancel a run that nobody drives: post the message if it is not there yet, and record the end.
+        """Cancel a run that nobody drives: post the cancel message if none is there yet, and record the end.
 
         No model and no tool is called. Tool processes that a killed driver has left are ended. A finished run stays
         unchanged. Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.

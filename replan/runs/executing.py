@@ -207,9 +207,10 @@ def prepare_to_execute(
 def tools_of(
     name: str | None, home: Home, workspace: Path, environment: Mapping[str, str]
 ) -> tuple[ToolSet, tuple[str, ...]]:
-    """Return the tools of a file (None: of the home's file), with remarks about the file; no tools without a file.
+    """Return the tools of a file, with remarks about the file.
 
-    Raises `UsageProblem` for an invalid file, or for a file in the workspace.
+    None means the home's file. If the home has no such file, there are no tools. Raises `UsageProblem` for an
+    invalid file, or for a file in the workspace.
     """
     own = home.folder / TOOLS_FILE
     if name is None and not own.exists():
@@ -269,7 +270,7 @@ ToolLoader = Callable[[], tuple[ToolSet, tuple[str, ...]]]
 
 
 def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunRequest) -> RunRequest:
-    """Return a planning run, changed for tools. Its notices include the remarks about their file.
+    """Return a planning run, changed for tools. Its notices include the remarks about the tools file.
 
     With a goal, it plans from the steps that the tools declare. Without a goal, its plan may name only what the tools
     implement. Raises `UsageProblem`.
@@ -341,7 +342,7 @@ def _check(options: ExecutionOptions) -> None:
 
 
 def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) -> None:
-    """Raise `UsageProblem` for a plan whose files need a language model: models in this process write only plans."""
+    """Raise `UsageProblem` if the plan's files need a language model and `choice` is a model that writes only plans."""
     draft, _ = read_draft(dict(source.plan))
     generators = {step.generator for step in draft.steps} if draft is not None else set()
     written = sorted(name for name in generators if isinstance(tools.generators.get(name), ModelUse))
@@ -383,8 +384,8 @@ async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str,
 async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:
     """Record the start of an execution for a host, unless another execution works in its workspace.
 
-    If two are admitted at once, each finds the other. Then both are cancelled before they have done anything. Raises
-    `UsageProblem` then, and the errors of `ensure_unused`.
+    If two executions are admitted at once, each finds the other. Both are cancelled before they have done anything, and
+    `UsageProblem` is raised. Also raises the errors of `ensure_unused`.
     """
     folder = Path(request.config.workspace)
     await ensure_unused(engine, folder, home)

@@ -1,6 +1,6 @@
 """Runs that belong together: a run, its steps, and the runs made from its result.
 
-Also a run with everything that is shown.
+Also reads everything that is shown of a run.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -40,7 +40,7 @@ async def family_of(reader: "RunReader", run: str, ids: Container[str], above: C
 
 
 def runs_above(ids: Iterable[str]) -> frozenset[str]:
-    """Return the ids of runs with steps that are runs. They are found as prefixes of other ids."""
+    """Return the ids of the runs that have child runs. The id of such a run is a prefix of its child runs' ids."""
     return frozenset(name.rpartition(".")[0] for name in ids if is_child(name))
 
 
@@ -53,7 +53,7 @@ async def _children(reader: "RunReader", run: str) -> Sequence[str]:
 
 
 async def _top_of(engine: "RunReader", run: str) -> str:
-    """Return the top run. The given run is a step of it at any depth. It is the run itself if a person has started it.
+    """Return the top run of a family: the run itself, or the highest of its parent runs.
 
     The records of the parent runs decide, not the id, since a program may choose any id. Raises `JournalDamaged` if the
     records of a parent are damaged.

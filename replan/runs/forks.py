@@ -1,7 +1,7 @@
 """Forks a run: a new run begins with copies of its first records, and continues independently.
 
-The other run is only read. It may be driven, wait, be parked or have ended. `actors.run.fork_rules` decides which part
-of the state a fork keeps, and which part begins again.
+The original run is only read. It may be driven, wait, be parked or have ended. `actors.run.fork_rules` decides which
+part of the state a fork keeps, and which part begins again.
 """
 
 import json
@@ -66,7 +66,7 @@ class ForkRequest:
     workflow: str | None = None
     """The workflow after the fork; None if it does not change."""
     policy: str | None = None
-    """The policy after the fork; None if it does not change, or for the policy of the new workflow."""
+    """The policy after the fork; None keeps the policy, or takes the policy of a new workflow."""
     changes: Changes = field(default_factory=Changes)
     """The limits and the model of the fork."""
     given: Mapping[str, str] = field(default_factory=dict)
@@ -225,7 +225,7 @@ def _common(loaded: Loaded) -> RunState[Any]:
 def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, before: Limits) -> Forked:
     """Return the event after the shared records.
 
-    Its deadline is as far away as the run's deadline was at the run's start.
+    The fork's deadline is as far from now as the run's deadline was from the run's start.
     """
     events = [record.event for record in loaded.records]
     first: Started = events[0]

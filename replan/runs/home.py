@@ -52,7 +52,8 @@ async def open_home(
     Without `make`, a home without a journal is left unchanged: the engine knows no runs. `registry` and `kinds` replace
     what is installed. `config` replaces the home's config file, which is then not read.
 
-    With `inspect`, a home that cannot be written is read from a copy of its journal. The caller writes nothing.
+    With `inspect`, a home that cannot be written is read from a copy of its journal. The caller must then write
+    nothing.
 
     Raises `UsageProblem` for an unsafe or unwritable folder and for a wrong config file; also `JournalDamaged`,
     `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`.

@@ -21,7 +21,7 @@ from runtime.host.wakeup import Dispatcher
 from runtime.process.identity import identity, is_dead
 
 REST_SECONDS = 5.0
-"""The shortest wait, in seconds, during which a host releases a run. It resumes the run at the end of the wait."""
+"""The shortest wait, in seconds, during which a host releases a run. The host resumes the run when the wait ends."""
 
 
 async def host(
@@ -35,9 +35,9 @@ async def host(
 ) -> None:
     """Serve the home until a stop is requested: drive all runs that no other process drives, and park them at the end.
 
-    Runs of an unknown kind are not touched. `report` gets each notice. With a `dispatcher`, only the runs that it
-    places here are driven. With a `health_port`, health checks are answered there. Raises `JournalDamaged`,
-    `JournalNewer`.
+    Runs of an unknown kind are not touched. `report` gets each notice. With a `dispatcher`, only the runs that the
+    dispatcher assigns to this host are driven. With a `health_port`, health checks are answered there. Raises
+    `JournalDamaged`, `JournalNewer`.
     """
 
     def warn(text: str) -> None:

@@ -43,11 +43,11 @@ class AnswerReceipt:
     """The receipt for an answer to a question, or for declining it."""
 
     result: Literal["accepted", "duplicate", "conflict"]
-    """`duplicate`: the same was posted before. `conflict`: something else was posted before, and counts."""
+    """`duplicate`: the same answer was posted before. `conflict`: a different answer was posted before, and counts."""
     stands: str | None
     """The answer that counts; None if the question was declined."""
     otherwise: str = ""
-    """The text of the question about what happens if it is declined; empty if an answer counts."""
+    """What happens because the question is declined, in the words of the question; empty if an answer counts."""
 
     def to_json(self, question: str) -> dict[str, Any]:
         """Return the receipt as plain data. `question` is RUN/ID."""
@@ -89,10 +89,11 @@ def check_answer(
     person: str = "",
     change_of: ChangeOf = lambda *_: {},
 ) -> CheckedAnswer:
-    """Check an answer to the question `name`. The text None declines it. It came by the way `via`.
+    """Check an answer to the question `name`. The text None declines the question.
 
-    `person` is the name of the person who used a link or an account, else empty. Raises `UsageProblem` for an answer
-    that cannot be accepted, and `ForPeopleOnly` if a program answers a question that only a person may answer.
+    `via` is the interface by which the answer came. `person` is the name of the person who used a link or an account,
+    else empty. Raises `UsageProblem` for an answer that cannot be accepted, and `ForPeopleOnly` if a program answers a
+    question that only a person may answer.
     """
     change: Mapping[str, Any] = {}
     place = f"{run}/{name}"

@@ -1,7 +1,7 @@
 """How the interfaces start and show the runs of a kind.
 
 The command line, HTTP, MCP and the web page have no code for a kind. A kind names its `KindInterface`
-(`Kind.interface`). The interfaces derive bodies, arguments and forms from the model of its order.
+(`Kind.interface`). The interfaces derive bodies, arguments and forms from the model of the kind's order.
 
 In an order, a client gives texts and names. Names refer to models and other things in the server's config file. A path,
 an address, a plug-in or a prompt is never taken from a client.
@@ -82,7 +82,7 @@ class Offer:
             raise NoModel("no model is set", place="model", hint=hint) from None
 
     def names_model(self, environment: Mapping[str, str]) -> bool:
-        """Return whether the home names a model of its own, also if that name is wrong."""
+        """Return whether the home names a model of its own. A wrong name counts too."""
         try:
             self.choice_of(DEFAULT, environment)
         except NoModel:
@@ -96,7 +96,10 @@ class Offer:
         self._check_limits(changes.limits)
 
     def limits_of(self, order: ModelAndLimits, calls: int | None) -> RunLimits:
-        """Return the limits of an order within the ceilings. `calls` is the default limit of calls; None sets none."""
+        """Return the limits of an order within the ceilings.
+
+        `calls` is the default limit of calls; None if there is no default.
+        """
         self._check_limits(order.limits)
         ceilings = self.config.clients.ceilings
         usual = {name: most for name, most in ceilings.items() if LIMITS[name].ceiling and name != "max_calls"}
@@ -122,8 +125,8 @@ def choose(
 ) -> _Choice:
     """Return the choice with a name. Raises `UsageProblem` with the field of the order as its place.
 
-    `thing` and `things` are the words for one choice and for several. The default is the name of the field. `setting`
-    is the key of the config file that names the choices.
+    `thing` and `things` are the words for one choice and for several. By default, they are the name of the field and
+    its plural. `setting` is the key of the config file that names the choices.
     """
     if name not in choices:
         thing, things = thing or place, things or f"{place}s"
@@ -175,7 +178,7 @@ class KeptText:
     is_kept: Callable[[Offer, str], bool]
     """Returns whether the home already keeps a text with the name of this valid text."""
     keep: Callable[[Offer, str, bool], str]
-    """Stores a text and returns its name. If True is passed, it replaces a kept text with this name.
+    """Stores a text and returns its name. With True, the text replaces a kept text with the same name.
 
     Raises `UsageProblem`.
     """
@@ -202,7 +205,7 @@ class KindInterface:
     calls: Callable[[Mapping[str, Any]], int]
     """Returns the default limit of model calls. Its argument is the fields of an order, or their texts in a form."""
     prepare_order: Callable[[KindOrder, OrderContext], PreparedRun] | None = None
-    """Returns the run that a client has ordered. If it is None, the kind's `prepare` gets the `KindOrder`.
+    """Returns the run that a client has ordered. If this field is None, the kind's `prepare` gets the `KindOrder`.
 
     Raises `UsageProblem` with the field as its place.
     """
@@ -211,7 +214,7 @@ class KindInterface:
     without: Collection[str] = ()
     """The keys of the ledger's limits that such runs do not have, such as `stop_below`. Forms do not show them."""
     like: Callable[[Loaded], Mapping[str, str] | None] = lambda _: None
-    """Returns the form's texts that order a run like this run; None for a run that the form does not start."""
+    """Returns the texts with which the form orders such a run again; None for a run that the form does not start."""
     outline: Callable[[Any], Sequence[Line]] = lambda _: ()
     """Returns the outline of an artifact under review (a JSON value); empty for a value of another kind."""
     takes_templates: bool = True

@@ -34,7 +34,7 @@ class Loaded:
 
     @property
     def finished(self) -> bool:
-        """Whether the run has finished, and so have its tools."""
+        """Whether the run and its tools have finished."""
         common = self.kind.run_state(self.state)
         return common is not None and common.over
 

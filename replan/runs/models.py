@@ -150,7 +150,7 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def server_of(text: str, environment: Mapping[str, str]) -> str:
-    """Return the host and the port of a model's server; empty for a model in this process, and if none is set.
+    """Return the host and the port of a model's server; empty for a model in this process, and if no server is set.
 
     Raises the errors of `check_base_url`.
     """
@@ -201,7 +201,7 @@ def rate_limiter_of(text: str, environment: Mapping[str, str], servers: Servers)
 
 
 def is_stateless(text: str) -> bool:
-    """Return whether all runs can share a model, because what it keeps of one run does not affect another."""
+    """Return whether all runs can share a model, because nothing that it keeps of one run affects another run."""
     return isinstance(parse_model_spec(text), Named | TemplateSpec)
 
 
@@ -268,7 +268,10 @@ def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
 
 
 def check_server(spec: Named, environment: Mapping[str, str]) -> None:
-    """Check the settings of the model's server except its key, and that its client is there. Raises `UsageProblem`."""
+    """Check the settings of the model's server except its key. Check that its client library is installed.
+
+    Raises `UsageProblem`.
+    """
     provider = PROVIDERS[spec.provider]
     prompt_cache_of(environment)
     if environment.get(provider.address):
@@ -310,8 +313,8 @@ async def _open_recording(
 async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
     """Return the answers of a recorded run's model, in order, with the hashes of the prompts.
 
-    A try without an answer, because its driver was killed, gets the answer of the next try. A replay needs this: it is
-    not interrupted at the same place, so it makes only the first try.
+    A try without an answer, because its driver was killed, gets the answer of the next try. A replay is not interrupted
+    between the two tries. It makes only the first try, and needs this answer for it.
     """
     from runtime.models.recording import RecordedAnswer  # noqa: PLC0415 -- as above
 

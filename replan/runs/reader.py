@@ -1,6 +1,7 @@
 """Reads the runs of a journal: their kinds, states, results, rows and status. It drives nothing and writes nothing.
 
-A short command reads a row or one run, so the modules that fold runs are imported only when a run is folded.
+A short command reads a row or one run, so the modules that compute states from records are imported only when they are
+needed.
 """
 
 import secrets
@@ -88,7 +89,7 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
 
     If a run was interrupted, its row still says `running`. Such a run is `parked`. It is `running` if a host drives
     runs of its kind (`hosted`), because that host will continue it. A `waiting` run whose questions are all answered is
-    shown like an interrupted one. `with_inbox` is the run's common state after its inbox. A run that was moved to
+    shown like an interrupted run. `with_inbox` is the run's common state after its inbox. A run that was moved to
     another journal is `moved`. The row of a step says `parked` while its parent drives it, so that no host drives it.
     """
     if place_moved_to(row.owner) is not None:
@@ -207,7 +208,7 @@ class RunReader:
         return loaded.kind.run_state(await self.with_inbox(run, loaded))
 
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
-        """Return the matching status rows, with the statuses that people see. Their own messages change it at once.
+        """Return the matching status rows, with the statuses that people see. A posted message changes these at once.
 
         Runs that are steps of other runs are left out. A run is read only if it waits and has unread messages. If the
         messages answer all its questions, the run no longer waits. If another question is open, the row names that

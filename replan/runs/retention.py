@@ -103,7 +103,7 @@ class RunChoice:
     before: float | None = None
     """Only runs that have not changed since this time (UTC seconds since 1970); None for all times."""
     ended: bool = False
-    """Whether finished runs are chosen too that could be reopened."""
+    """Whether finished runs that could be reopened are chosen too."""
 
 
 @dataclass

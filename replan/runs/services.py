@@ -26,7 +26,7 @@ class Process:
     health_port: int | None = None
     """The port on which a host answers health checks; None if it answers none."""
     report: Report = lambda _: None
-    """Called with each notice of a host. A service may replace it by a function that calls it."""
+    """Called with each notice of a host. A service may replace this function by another that also calls it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,12 +39,12 @@ class TokenGoal:
 
     @property
     def workflow(self) -> str:
-        """The path of the shipped workflow that plans from the steps of tools, if the user names none."""
+        """The path of the shipped workflow that plans from the steps of tools, if the user names no workflow."""
         return str(data_root() / "configs" / "tools" / "workflow.yaml")
 
     @property
     def model(self) -> str:
-        """The model of a run with this goal, if the user names none."""
+        """The model of a run with this goal, if the user names no model."""
         return MODEL
 
 

@@ -218,7 +218,7 @@ class _Verification:
 
 
 def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterator[str]:
-    """Yield the differences of a run's row and its time in the agenda from the summary after its last append."""
+    """Compare a run's row and its time in the agenda with the summary after its last append. Yield the differences."""
     summary = last.summary
     for name, in_row, expected in (
         ("status", row.summary.status, summary.status),
@@ -237,7 +237,7 @@ def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterat
 
 
 def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:
-    """Yield the differences of the questions in a row from the questions in the records, in the common fields."""
+    """Compare the common fields of the questions in a row and in the records, and yield the differences."""
     expected = decode_questions(computed)
     try:
         in_row = decode_questions(stored)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NETWORK_FILESYSTEMS = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"}
 )
-"""File systems on which SQLite's write-ahead log is not safe, since its index is in memory that one machine shares."""
+"""File systems on which SQLite's write-ahead log is not safe, since the log's index is in one machine's memory."""
 
 MOUNTS = Path("/proc/mounts")
 
@@ -130,8 +130,8 @@ LEASE_SECONDS = 8.0
 """The length of a lease in a database, in seconds. It is the longest time before another machine takes over from a
 killed driver.
 
-It is renewed every 2 seconds, so a pause of 5 seconds costs no driver its run. On one machine a killed process is
-recognised at once.
+A driver renews its lease every 2 seconds, and so keeps its run after a pause of 5 seconds. On one machine a killed
+process is recognised at once.
 """
 
 
@@ -157,7 +157,7 @@ def _has_scheme(url: str) -> bool:
 
 
 def journal_url(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the URL of the journal in use: the database's, or that of the home's file. Raises `UsageProblem`."""
+    """Return the URL of the journal in use: of the database, or of the home's file. Raises `UsageProblem`."""
     return database_url(environment) or f"sqlite:{locate_home(environment).journal}"
 
 
@@ -182,7 +182,7 @@ def database_wakeup(environment: Mapping[str, str]) -> "WakeUp | None":
 
 
 def database_dispatcher(environment: Mapping[str, str] = os.environ) -> "AbstractAsyncContextManager[Dispatcher]":
-    """Return the engine that places runs on workers. Raises `UsageProblem` if the journal is not in a database."""
+    """Return the engine that assigns runs to workers. Raises `UsageProblem` if the journal is not in a database."""
     url = database_url(environment)
     if url is None:
         hint = "set it to postgresql://…, or use replan host, which serves the journal in a file"

@@ -58,14 +58,14 @@ MIDDLE = 10
 def start_quickly() -> None:
     """Prepare this process for its imports. Only the process owner may call it.
 
-    Collections become rare, since most new objects stay. Pydantic looks for no plug-ins of its own: that reads the
-    metadata of every installed distribution.
+    Collections become rare, since most new objects stay. Pydantic does not look for its plug-ins, because this search
+    reads the metadata of every installed distribution.
     """
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def tune() -> None:
-    """Exclude all present objects from collections, and make these rarer. Only the process owner may call it."""
+    """Exclude all present objects from collections, and make collections rarer. Only the process owner may call it."""
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])

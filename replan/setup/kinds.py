@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from actors.run.kind import Kind
 
 GROUP = "replan.kinds"
-"""The entry point group of kinds: the name is the kind's, the value the import path of an `actors.run.kind.Kind`."""
+"""The entry point group of kinds. An entry maps the kind's name to the import path of an `actors.run.kind.Kind`."""
 
 _BUILT_IN = {
     FIRST_KIND: "actors.planning.kind:PLANNING",
@@ -34,8 +34,8 @@ class Kinds:
     def get(self, run: str, name: str, format: int) -> "Kind[Any, Any]":
         """Return the kind of a run, by the name and the format in its row.
 
-        Raises `KindUnknown` if nothing installed here has it. Raises `UsageProblem`, which names the distribution, if
-        its entry point cannot be used.
+        Raises `KindUnknown` if no kind here has this name and format. Raises `UsageProblem`, which names the
+        distribution, if its entry point cannot be used.
         """
         kind = self._load(name)
         if kind is None or kind.format < format:
@@ -56,7 +56,10 @@ class Kinds:
         return frozenset({*self._loaded, *self._entries})
 
     def usable(self) -> "Iterator[Kind[Any, Any]]":
-        """Yield the kinds that can be loaded, in the order of their names. `formats` names all others."""
+        """Yield the kinds that can be loaded, in the order of their names.
+
+        `formats` names the kinds that cannot be loaded.
+        """
         for name in sorted(self.names):
             try:
                 yield self.named(name)

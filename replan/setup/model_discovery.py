@@ -85,7 +85,7 @@ def choices_text(found: Sequence[FoundModel]) -> str:
 
 
 def with_choices(problem: UsageProblem, environment: Mapping[str, str]) -> UsageProblem:
-    """Return the error for a model that is not named, with a hint that lists the models that can be used here."""
+    """Return the error that no model is named, with a hint that lists the models that can be used here."""
     return NoModel(problem.cause, place=problem.place, hint=f"pass {choices_text(find_models(environment))}")
 
 

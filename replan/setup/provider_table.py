@@ -36,7 +36,7 @@ class RefusalEntry(Config):
     """A parameter that servers may refuse."""
 
     named: Annotated[tuple[_Word, ...], Field(max_length=20)] = ()
-    """The words that name the parameter in a refusal, in lower case; empty for its own name."""
+    """The words that name the parameter in a refusal, in lower case; empty if a refusal uses the parameter's name."""
     instead: str = ""
     """The parameter's other name; if empty, the parameter is left out."""
     weaker: Annotated[tuple[str, ...], Field(max_length=5)] = ()

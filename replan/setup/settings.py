@@ -221,8 +221,8 @@ class ConfiguredBudget:
     def current(self) -> HomeBudget:
         """Return the budget in the file.
 
-        The budget does not change, and the log says why, if the file cannot be read or lacks a limit of the budget.
-        A file that an editor is writing may be empty. A limit that was removed holds until the process ends.
+        If the file cannot be read or lacks a limit of the budget, the budget does not change, and the log says why. A
+        file that an editor is writing may be empty. A limit that was removed holds until the process ends.
         """
         edited = _edited(self._path)
         if edited != self._edited:

@@ -38,7 +38,7 @@ def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
 def _state_word(row: RunRow, status: str) -> str:
     """Return a word for the state of a run: its outcome, its status, or a word for a run that no host can drive.
 
-    The level of the unfinished run's most used limit follows it, if the run has reached a level.
+    If an unfinished run has reached a level of a limit, the level of its most used limit follows the word.
     """
     match status:
         case "finished":

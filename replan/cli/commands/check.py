@@ -134,8 +134,8 @@ def check_assurance(level: str) -> None:
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest size in bytes of a `.jsonl` file. It is read line by line: memory holds one line of at most `BYTES_MAX`
-bytes and its report. Other files are read only up to the largest size of a plan.
+"""The largest size in bytes of a `.jsonl` file. Such a file is read line by line: memory holds one line of at most
+`BYTES_MAX` bytes and its report. Other files are read only up to the largest size of a plan.
 """
 
 
@@ -189,7 +189,7 @@ def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _text(data: bytes, place: str) -> str:
-    """Decode the text. A text that is too large for a plan may be cut within a character. Its verdict rejects it."""
+    """Decode the text. A text that is too large for a plan may end within a character. The check rejects this text."""
     from replan.cli.inputs import as_text
     from runtime.models.replies import BYTES_MAX
 

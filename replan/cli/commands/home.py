@@ -241,7 +241,7 @@ async def _prune(
 
 
 def _tell_of_folders(folders: Iterable[LeftFolder]) -> Sequence[dict[str, Any]]:
-    """Print a notice for each folder of a fork: that it was removed, or why it is kept. Return the same as data."""
+    """Print for each folder of a fork that it was removed, or why it is kept. Return these facts as data."""
     from replan.cli.terminal.console import notice
 
     rows = []

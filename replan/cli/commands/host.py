@@ -52,8 +52,8 @@ async def drive(
     """Drive runs until a signal asks to stop, and return the exit code.
 
     `concurrency` is the largest number of runs at once; None means `runs_max` of the config file. `opening` opens the
-    dispatcher that places runs here. Without a dispatcher, all runs that no other process drives are driven. With
-    `fair`, the runs take turns with their model calls.
+    dispatcher that assigns runs to this process. Without a dispatcher, all runs that no other process drives are
+    driven. With `fair`, the runs take turns with their model calls.
     """
     import trio
 

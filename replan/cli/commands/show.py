@@ -380,7 +380,7 @@ _FORMS = {f".{form}": form for form in ("csv", "xlsx", "json", "yaml", "mermaid"
 """The form of an export for each suffix of a file's name."""
 
 _DOCUMENTS = {"json": "plan"}
-"""The name of a form's document, if it differs from the form."""
+"""The name of a form's document, if this name differs from the name of the form."""
 
 
 async def _document(reader: RunReader, name: str | None, *, form: str, view: str) -> tuple[str, str, RunDocument]:

@@ -261,7 +261,7 @@ class Ticker:
         self._first: int | None = None
 
     def tick(self, done: int, of: int) -> None:
-        """Show how many of `of` are done, and how long the others will take."""
+        """Show that `done` of the `of` items are done, and how long the remaining items will take."""
         now = time.monotonic()
         if self._first is None:
             self._first = done

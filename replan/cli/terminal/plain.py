@@ -45,7 +45,10 @@ def _json(value: Any, indent: int | None) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = 2, ascii_only: bool = False) -> str:
-    """Return a value as JSON. Characters that control a terminal are escaped; with `ascii_only` all but ASCII."""
+    """Return a value as JSON. Characters that control a terminal are escaped.
+
+    With `ascii_only`, all characters outside ASCII are escaped too.
+    """
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     return _UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 

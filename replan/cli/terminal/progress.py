@@ -57,7 +57,7 @@ class CallsInFlight:
         ]
 
     def due(self) -> list[str]:
-        """Return a text for each call that is due for another line."""
+        """Return a text for each call that needs another line now."""
         texts, replies = [], self._replies()
         for name, flight in self._open.items():
             age = self._now() - flight.since
@@ -79,7 +79,7 @@ ROWS_MAX = 30
 ROWS_MIN = 4
 """The fewest rows of the tree that are drawn, even on a low screen."""
 TOLD_SECONDS = 1.0
-"""The shortest call, in seconds, whose duration the line about its reply shows."""
+"""The line about a reply shows the duration of its call if the call took at least this many seconds."""
 ROOM_MIN = 20
 """The fewest characters of a reply that are worth showing."""
 IN_FLIGHT_MAX = 4
