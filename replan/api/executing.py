@@ -75,14 +75,15 @@ def start_execution(
 ) -> AbstractAsyncContextManager[Run[ExecutionResult]]:
     """Start the execution of a plan, and yield it while it is driven.
 
-    `plan` is the id of a planning run of the home, a file (`Path`), a JSON object, a typed plan, or a `Result`. It is
-    proved again before anything runs, at `level` (None: the level of its planning run, else `expansive`). `tools` is
-    the tools file (None: `tools.yaml` in the home), `workspace` the folder that the tools work in. `approve` says which
-    tool calls need an approval first: `each`, `risky` or `none`. If the plan does not say what follows a failure,
-    `workflow` makes a new plan (None: the planning run's workflow, else `search`). The limits (including replans),
-    `tenant` and `priority` are the same as for `start`; `ask` answers the questions of the execution.
+    `plan` is the id of a planning run of the home, a file (`Path`), a JSON object, a typed plan, or a `Result`. The
+    plan is proved again before anything runs, at `level` (None: the level of its planning run, else `expansive`).
+    `tools` is the tools file (None: `tools.yaml` in the home). `workspace` is the folder that the tools work in.
+    `approve` says which tool calls need an approval first: `each`, `risky` or `none`. If the plan does not say what
+    follows a failure, `workflow` makes a new plan (None: the planning run's workflow, else `search`). The limits
+    (including replans), `tenant` and `priority` are the same as for `start`; `ask` answers the questions of the
+    execution.
 
-    Raises `UsageProblem` with the keyword or the file as its place, when the block is entered and before anything is
+    Raises `UsageProblem` with the keyword or the file as its `place`, when the block is entered and before anything is
     written.
     """
     check_types(tools=tools, workspace=workspace)

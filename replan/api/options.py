@@ -111,7 +111,7 @@ class StartKeywords(DriveKeywords, total=False):
 _KEYWORDS = {f"--{name}": name for name in ("model", "attach", "repo", "given", "workspace", "tools")} | {
     name.upper(): name for name in ("problem", "goal", "profile")
 }
-"""The Python keyword for each command line name that an error may have as its place."""
+"""The Python keyword for each command line name that an error may have as its `place`."""
 
 
 P = TypeVar("P", bound=PreparedRun)
@@ -137,7 +137,7 @@ class Driving:
     def prepare(self, prepare: Callable[..., Prepared[P]]) -> Prepared[P]:
         """Prepare a run with a function of `replan.runs`, and check that the model of the keywords can be used.
 
-        Raises `UsageProblem` with the keyword or the file as its place.
+        Raises `UsageProblem` with the keyword or the file as its `place`.
         """
         try:
             prepared = prepare(

@@ -108,7 +108,7 @@ def start(
 
     In an asyncio program, `ask` and async plug-ins run in the caller's event loop, other plug-ins in a worker thread.
 
-    Raises `UsageProblem` with the keyword as its place, when the block is entered and before anything is written.
+    Raises `UsageProblem` with the keyword as its `place`, when the block is entered and before anything is written.
     """
     check_types(workflow=workflow, tools=tools)
     how, limits = read_keywords(home, options)

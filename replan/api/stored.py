@@ -223,8 +223,8 @@ async def alimits(
     None changes nothing. Limits count from the start of the run, but `deadline` counts from now. With `strict`, plans
     that leave a demand of the text in no step are rejected from now on. The run may be driven, wait, be parked, or have
     ended because its budget was spent. This does not drive the run: `resume` or its host continues it. Raises
-    `RunNotFound`. Raises `UsageProblem`, with the keyword as its place, for a change that is not valid, for no change,
-    and if the run's end is final.
+    `RunNotFound`. Raises `UsageProblem`, with the keyword as its `place`, for a change that is not valid, for no
+    change, and if the run's end is final.
     """
     changes = Changes(limits, model, strict)
 

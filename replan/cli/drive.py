@@ -33,7 +33,7 @@ class Signals:
     """The received signals, and the stop that they request."""
 
     stop: Stop = field(default_factory=Stop)
-    """The request to stop that the run is driven with."""
+    """The request to stop, which the driver of the run gets."""
     code: Exit | None = None
     """130 after Ctrl-C, 143 after SIGTERM; None before the first signal."""
     interrupted: trio.Event = field(default_factory=trio.Event)

@@ -49,7 +49,8 @@ async def post_changes(
 ) -> Posted:
     """Post changes to a run. Raises `UsageProblem`, whose place is the name of a limit, for values that are not valid.
 
-    `key` is the same as for `Engine.tell`. A repetition is a duplicate, although its deadline counts from a later time.
+    `key` is the same as for `Engine.tell`. The same changes with the same key are a duplicate, although their deadline
+    counts from a later time.
     """
     with name_limits():
         body = message_of(changes, await engine.result(run), engine.journal.now(), environment)
@@ -62,7 +63,7 @@ async def post_changes(
 
 @contextmanager
 def name_limits() -> Iterator[None]:
-    """Give each `UsageProblem` of the block the name of the limit as its place, instead of the key in the inbox."""
+    """Give each `UsageProblem` of the block the name of the limit as its `place`, instead of the key in the inbox."""
     try:
         yield
     except UsageProblem as problem:
@@ -70,7 +71,7 @@ def name_limits() -> Iterator[None]:
 
 
 def message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return the inbox message for changes. Raises `UsageProblem` with the name of a limit as its place.
+    """Return the inbox message for changes. Raises `UsageProblem` with the name of a limit as its `place`.
 
     `result` is the result of the run so far. `now` is in UTC seconds since 1970.
     """
@@ -129,7 +130,7 @@ async def record_crash(engine: Engine, run: str, error: Exception) -> None:
 
 
 async def record_undrivable(engine: Engine, run: str, problem: ReplanError) -> None:
-    """Record why a run that nobody drives cannot be driven here. People and programs that follow the run see it."""
+    """Record why a run that nobody drives cannot be driven here, so that those who follow the run see the reason."""
     reason = _redact(engine, f"the host cannot drive it: {problem}")[:WHY_MAX]
     await _record(engine, run, Parking(engine.clock.now(), handover=True, why=reason))
 

@@ -195,7 +195,8 @@ class Opener(RunPoster):
     ) -> Supervisor[Any, Any, Any]:
         """Return a supervisor of a run, ready to drive it.
 
-        With a snapshot, it reads only the records after the snapshot. With an admission, it admits the run.
+        With a snapshot, the supervisor reads only the records after the snapshot. With an admission, the supervisor
+        admits the run.
         """
         return Supervisor(
             run,

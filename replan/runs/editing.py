@@ -103,7 +103,7 @@ class OpenPlan(ABC):
     def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> Mapping[str, Any]:
         """Judge an edited plan, given as JSON. `dropped` are the ids of demands that the person agrees to drop.
 
-        Return the statement about the edit for the message. Raises `EditRejected`.
+        Return what the inbox message says about the edit. Raises `EditRejected`.
         """
 
     def check_revision(self, revision: int | None) -> None:

@@ -158,8 +158,8 @@ def prepare_to_execute(
     """Prepare the execution of a plan with the user's settings. Nothing is written, and nothing runs.
 
     `model` is the same as for `replan.runs.prepare.RunOrder`, and `config` as for `prepare`. If no model is named, no
-    new plan can be made. Raises `UsageProblem` with the option or the file as its place. Causes are an unproved plan, a
-    name in it without a tool, an invalid tools file, and an unusable workspace.
+    new plan can be made. Raises `UsageProblem` with the option or the file as its `place`. Causes are an unproved plan,
+    a name in it without a tool, an invalid tools file, and an unusable workspace.
     """
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config

@@ -78,12 +78,12 @@ class ForkRequest:
 async def fork_run(
     engine: Engine, run: str, wanted: ForkRequest, environment: Mapping[str, str] = os.environ, *, name: str = ""
 ) -> str:
-    """Record a fork of a run for a driver, and return its id. `name` is the id, or empty for a new id.
+    """Record a fork of a run, for a process to drive, and return its id. `name` is this id; empty for a new id.
 
-    Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem` with the keyword as its place.
-    Causes in the run: it never began, or is a step of another run. Causes in the place: it is outside the run, or no
-    snapshot of the workspace was made there. Causes in the change: it is not valid, names another workflow, or needs a
-    workspace that cannot be made.
+    Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem` with the keyword as its
+    `place`. Causes in the run: it never began, or is a step of another run. Causes in the place: it is outside the run,
+    or no snapshot of the workspace was made there. Causes in the change: it is not valid, names another workflow, or
+    needs a workspace that cannot be made.
     """
     await check_own(engine, run, "fork RUN")
     row = await engine.journal.row(run)

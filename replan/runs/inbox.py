@@ -361,7 +361,7 @@ class RunPoster(RunReader):
 
         `key` is the same as for `tell`.
 
-        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` with the key as its place for a change that is not
+        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` with the key as its `place` for a change that is not
         valid, a run whose end is final, and a step of another run.
         """
         await check_own(self, run, "resume RUN")

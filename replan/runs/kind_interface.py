@@ -92,7 +92,7 @@ class Offer:
         return True
 
     def check_changes(self, changes: Changes) -> None:
-        """Raise `UsageProblem` with the field as its place if a client wants a limit beyond the server's."""
+        """Raise `UsageProblem` with the field as its `place` if a client wants a limit beyond the server's."""
         self._check_limits(changes.limits)
 
     def limits_of(self, order: ModelAndLimits, calls: int | None) -> RunLimits:
@@ -123,7 +123,7 @@ class Offer:
 def choose(
     name: str, choices: Mapping[str, _Choice], place: str, *, thing: str = "", things: str = "", setting: str = ""
 ) -> _Choice:
-    """Return the choice with a name. Raises `UsageProblem` with the field of the order as its place.
+    """Return the choice with a name. Raises `UsageProblem` with the field of the order as its `place`.
 
     `thing` and `things` are the words for one choice and for several. By default, they are the name of the field and
     its plural. `setting` is the key of the config file that names the choices.
@@ -207,7 +207,7 @@ class KindInterface:
     prepare_order: Callable[[KindOrder, OrderContext], PreparedRun] | None = None
     """Returns the run that a client has ordered. If this field is None, the kind's `prepare` gets the `KindOrder`.
 
-    Raises `UsageProblem` with the field as its place.
+    Raises `UsageProblem` with the field as its `place`.
     """
     names: Mapping[str, Names] = field(default_factory=dict)
     """The names that clients may use, by the field of the order."""
@@ -234,7 +234,7 @@ class KindInterface:
     def prepare(self, order: KindOrder, context: OrderContext) -> PreparedRun:
         """Return the run that a client has ordered, within the limits of clients.
 
-        Raises `UsageProblem` with the field as its place.
+        Raises `UsageProblem` with the field as its `place`.
         """
         if self.prepare_order is not None:
             return self.prepare_order(order, context)
@@ -253,7 +253,7 @@ class KindInterface:
         return request
 
     def choose(self, offer: Offer, place: str, name: str) -> str:
-        """Return the value of a name. Raises `UsageProblem` with the field as its place."""
+        """Return the value of a name. Raises `UsageProblem` with the field as its `place`."""
         names = self.names[place]
         return choose(name, names.find(offer), place, thing=names.thing, things=names.key, setting=names.setting)
 

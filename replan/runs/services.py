@@ -55,7 +55,7 @@ def usable_services() -> dict[str, ServicePlugin]:
 
 @asynccontextmanager
 async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[None]:
-    """Run services for the length of a block: with `in_hosts` the hosts' services, otherwise the others.
+    """Run the services that have this value of `in_hosts`, for the length of a block.
 
     The user is shown a line about a service that cannot be loaded.
 

@@ -98,7 +98,7 @@ def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> R
 def with_tool_steps(config: RunConfig, tools: ToolSet, goal: Iterable[str] | None = None) -> RunConfig:
     """Return a planning configuration with the steps that tools declare.
 
-    If `goal` is None, its goal does not change.
+    If `goal` is None, the goal of the configuration does not change.
     """
     pairs = dict(config.workflow.action_pairs)
     for name, pair in config.workflow.action_pairs.items():

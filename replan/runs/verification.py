@@ -33,7 +33,7 @@ class Append(NamedTuple):
 
 
 class Booked(NamedTuple):
-    """The amounts that a run adds to the total of each day, counted from its append number `first`."""
+    """The amounts that a run adds to the total of each day, from the append with the number `first` on."""
 
     first: int
     account: Account
@@ -43,7 +43,7 @@ class Booked(NamedTuple):
 def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
     """Return how much a run has spent on each day. Days are numbered from 1970.
 
-    If the run's kind is unknown, or its records do not lead to its account, only the day of the last amount is known.
+    If the run's kind is unknown, or its records do not add up to its account, only the day of the last amount is known.
     """
     head = copy.head
     if (

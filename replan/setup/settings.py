@@ -152,7 +152,7 @@ class ClientsEntry(Config):
         return {name: getattr(self, name) for name in CEILINGS}
 
     def check_ceilings(self, limits: Mapping[str, Any]) -> None:
-        """Raise `UsageProblem` with the limit as its place if a client wants more than the settings allow."""
+        """Raise `UsageProblem` with the limit as its `place` if a client wants more than the settings allow."""
         for name, most in self.ceilings.items():
             if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
                 hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
