@@ -1,7 +1,7 @@
 """The constraints on every plan of an execution: prohibitions, scope, budget, deadline, and invariants. Pure.
 
 They come from the first plan, from later plans, and from later texts of the user. A new plan may add constraints. A
-constraint that it leaves out or weakens is restored before the plan is proved.
+constraint that the new plan leaves out or weakens is restored before the plan is proved.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ class Constraints:
     """The invariants as JSON objects, without repetition."""
 
     def join(self, other: "Constraints") -> "Constraints":
-        """Return these constraints with others added. A requirement that is in both becomes no weaker."""
+        """Return these constraints and `other` as one value. A requirement that is in both keeps the stronger form."""
         requirements = {item.id: item for item in self.requirements}
         for item in other.requirements:
             mine = requirements.get(item.id)
@@ -55,7 +55,7 @@ def constraints_of(value: Mapping[str, Any]) -> Constraints:
 
 
 def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapping[str, Any]:
-    """Return a plan (a JSON object) with all constraints added; the same object if it already has them."""
+    """Return a plan (a JSON object) with all constraints added. A plan that has them all is returned unchanged."""
     kept = {item.id: item for item in constraints.join(constraints_of(value)).requirements}
     raw = value.get("requirements")
     requirements: list[Any] = []

@@ -56,7 +56,8 @@ def _contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[
     """Return the goals to which each step contributes, by step id. `goals` has the tokens of each goal.
 
     A step contributes to a goal if it makes a token that the goal or a contributing step needs. It also contributes if
-    a contributing step depends on it. One pass over the plan serves all goals: tokens and steps have bit sets of goals.
+    a contributing step depends on it. One pass over the plan serves all goals, because each token and each step has a
+    bit set of goals.
     """
     names = list(goals)
     producers: dict[str, list[Step]] = defaultdict(list)

@@ -1,8 +1,9 @@
 """Makes a plan without a model from the steps that generators declare, or says in one line why it cannot. Pure.
 
-First the search for a way to the goal may choose the outcome of each step (the determinised problem). It uses A* with
-this estimate: the sum of the costs of the goal's tokens without deletions. Then it plans in the same way from the state
-after each other outcome. It never returns to an earlier state, because a plan does not repeat a step.
+First the module searches for a way to the goal as if it could choose the outcome of each step (the determinised
+problem). This search is A* with an estimate: the sum of the costs of the goal's tokens, with deletions ignored. Then
+the module searches in the same way from the state after every other outcome. A way never returns to an earlier state,
+because a plan does not repeat a step.
 """
 
 import heapq
@@ -130,9 +131,9 @@ class _Search:
         return True
 
     def _path(self, start: Tokens, above: AbstractSet[Tokens], refused: AbstractSet[str]) -> Sequence[_Taken]:
-        """Return a way to the goal for which the search may choose every outcome; empty if there is none.
+        """Return a way to the goal, as if the search could choose every outcome; empty if there is no way.
 
-        It does not begin with a step in `refused`, and does not reach a state in `above`.
+        The way does not begin with a step in `refused`, and does not reach a state in `above`.
         """
         tie, parents = itertools.count(), dict[Tokens, tuple[Tokens, _Taken] | None]({start: None})
         costs, open_states = {start: 0.0}, [(self._costs.to_goal(start), next(tie), start)]
@@ -219,11 +220,9 @@ class _Costs:
 
 GOAL = "goal"
 START = "at the beginning"
-"""The token that holds at the beginning if no other does. It is needed because a plan without an initial state is
-rejected.
-"""
+"""The token that holds at the beginning if no other token does, because a plan without an initial state is rejected."""
 HOLDS = "holds"
-"""The keywords that errors name as their place: `GOAL`, and this keyword for the tokens that hold at the beginning."""
+"""The keyword that errors about the tokens at the beginning name as their place. Errors about the goal name `GOAL`."""
 
 
 def plan_for(
@@ -236,8 +235,8 @@ def plan_for(
     `others` are further tokens that hold at the beginning and that no step names.
 
     Raises:
-        UsageProblem: no step names a token of `holds` or `goal`; or the goal cannot be reached, or already holds. The
-            error's place is `goal` or `holds`.
+        UsageProblem: some token of `holds` or `goal` is named by no step, or the goal cannot be reached, or the goal
+            already holds. The error's place is `goal` or `holds`.
     """
     start, wanted = frozenset(holds), frozenset(goal)
     _check(steps, start, wanted)
@@ -378,7 +377,7 @@ def _ids(names: Sequence[str]) -> Iterator[str]:
 def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
     """Return the steps of a plan without outcomes.
 
-    Each step depends on the earlier steps with which it may not change places.
+    A step depends on each earlier step that must run before it.
     """
     new_steps: list[Step] = []
     after: dict[str, frozenset[str]] = {}

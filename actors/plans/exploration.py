@@ -27,7 +27,9 @@ from actors.plans.semantics import (
 )
 
 Edge = tuple[int, int, str]
-"""The number of the source or target configuration (depending on the list), the index of the step, and its outcome."""
+"""The number of the source or target configuration (depending on the list), the index of the step, and the step's
+outcome.
+"""
 
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
 """The guarantee for traces that do not escalate, from weakest to strongest (Cimatti et al. 2003)."""
@@ -41,7 +43,7 @@ class DeadEnd:
 
     trace: tuple[str, ...]
     missing: tuple[str, ...]
-    """The goal tokens that do not hold at its end, sorted."""
+    """The goal tokens that do not hold at the end of the trace, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Exploration:
     work: int = 0
     """The units of work that were spent (`WorkLeft`)."""
     complete: bool = False
-    """Whether all configurations were visited. False if a limit stopped the exploration, or if it found its target."""
+    """Whether all configurations were visited. False if the exploration stopped early, at a limit or at its target."""
     ran: frozenset[str] = frozenset()
     succeeds: bool = False
     assurance: Assurance | None = None
@@ -81,7 +83,7 @@ class Exploration:
 
     @property
     def closest_missing(self) -> tuple[str, ...]:
-        """The missing goal tokens of the dead end that lacks the fewest."""
+        """The missing goal tokens of the dead end that lacks the fewest goal tokens."""
         return min((end.missing for end in self.dead_ends), key=lambda missing: (len(missing), missing), default=())
 
 
@@ -101,7 +103,7 @@ def explore(
 def explore_plan(
     plan: Plan, order: StepOrder, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
 ) -> Exploration:
-    """Compile and explore a plan. A program that is too large is not explored."""
+    """Compile and explore a plan. A plan whose compiled program is too large is not explored."""
     returning = sum(step.goes_back_to is not None for step in plan.steps)
     tokens, steps = len(named_tokens(plan)), len(plan.steps)
     if tokens * (tokens + 6 * steps) + steps * (3 * steps + 4 * returning) > PROGRAM_BITS_MAX:
@@ -224,7 +226,10 @@ class _Explorer:
             self._check_invariants(number, index, outcome, after)
 
     def _add(self, reduced: Reduced, candidates: int, predecessor: Edge | None) -> int:
-        """Number a new configuration, and return the number. `candidates` are the steps that may be ready in it."""
+        """Number a new configuration, and return the number.
+
+        `candidates` are the steps that may be ready in the configuration.
+        """
         self._work.spend(self._work.stored + candidates.bit_count() * self._work.item)
         number = len(self._reduced)
         now = Configuration(reduced.pending, reduced.tokens)

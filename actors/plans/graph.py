@@ -32,7 +32,7 @@ class StepOrder:
 
     @cached_property
     def ancestors(self) -> Sequence[int]:
-        """The bit set, for each step, of the steps that are settled before it in every execution."""
+        """For each step, the bit set of the steps that are settled before it in every execution."""
         ancestors: list[int] = []
         for dependencies in self.dependencies:
             mask = 0
@@ -43,7 +43,7 @@ class StepOrder:
 
     @cached_property
     def descendants(self) -> Sequence[int]:
-        """The bit set, for each step, of the steps that depend on it, directly or not."""
+        """For each step, the bit set of the steps that depend on it, directly or not."""
         descendants = [0] * len(self.steps)
         for index in range(len(self.steps) - 1, -1, -1):
             mask = descendants[index] | 1 << index

@@ -1,7 +1,7 @@
 """Corrects a plan's JSON before guards judge it, and checks it against given facts and results of tools. Pure.
 
-Given facts, sums, whole numbers and lists are corrected in plans of a run's model, never in a plan from a file.
-Decisions of the model are left unchanged. The guard rejects mistakes in them.
+Given facts, sums, whole numbers and lists are corrected in a plan that a run's model wrote, but not in a plan from a
+file. Decisions of the model are left unchanged. The guard rejects wrong decisions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -118,9 +118,10 @@ def _note(where: str, text: str) -> Finding:
 def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
     """Return a plan's JSON value with the given facts, and the keys whose values were replaced.
 
-    A key that the model left out is added, and does not count as replaced. In a plan that undoes, a step without an
-    undo gets the undo that its tool declares. Requirements and invariants for every plan are added, because a model may
-    leave them out. A value without a list of steps is returned unchanged, because the guard rejects it.
+    A key that the model left out is added, and does not count as replaced. If a failure can undo the whole plan, a step
+    without an undo gets the undo that its tool declares. The requirements and invariants that every plan must have are
+    added, because a model may leave them out. A value without a list of steps is returned unchanged, because the guard
+    rejects it.
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
         return plan, ()

@@ -10,7 +10,7 @@ token p is necessarily true before a step c if and only if both hold:
 
 A step that deletes and adds the same token adds it. The end of the plan counts as a step after all others. The
 criterion is exact. If condition 2 fails for d, then p is false at c in some order: the order that places d as late as
-possible and c right after it.
+possible and c right after d.
 """
 
 from collections import defaultdict
@@ -50,8 +50,8 @@ counts once for each needed token.
 
 
 KEPT_MIN = 8
-"""Bit sets of tokens with more steps than this are stored. Smaller ones are fast to compute, and a plan may have
-many.
+"""The bit set of a token with more steps than this is stored. Smaller bit sets are not stored: they are fast to
+compute, and a plan may have many of them.
 """
 
 
@@ -81,7 +81,8 @@ class NominalRun:
     def unmet_before(self, index: int, *, named: bool = True) -> list[Unmet]:
         """Return the preconditions of a step that are not necessarily true before it, sorted by token.
 
-        With `named`, the result names the steps that produce or delete them. This takes most of the time.
+        With `named`, the result names the steps that produce or delete these preconditions. To find these steps takes
+        most of the time.
         """
         needed = self.order.steps[index].preconditions
         if needed.isdisjoint(self._deletable):
@@ -108,7 +109,9 @@ class NominalRun:
         return all(self._check_before(token, index) is None for token in step.effects)
 
     def _check_before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
-        """Return the token with the reason why it is not necessarily true before a step; None if it is true.
+        """Return the token with the reason why it is not necessarily true before a step.
+
+        Return None if the token is necessarily true.
 
         The step need not be part of the nominal run.
         """

@@ -42,7 +42,7 @@ class Invariant:
 
 
 class NamedOutcome(NamedTuple):
-    """One of the ways in which a step may succeed. Its generator's output tells which way it was."""
+    """One of the ways in which a step may succeed. The output of the step's generator tells which way it was."""
 
     name: str
     effects: frozenset[str] = frozenset()
@@ -85,7 +85,7 @@ class Step(NamedTuple):
     outcomes: tuple[NamedOutcome, ...] = ()
     """The ways in which the step may succeed; empty if there is only one way."""
     undo: str = ""
-    """The tool that undoes one successful call of the generator, or `nothing` or `irreversible`; empty if it is not
+    """The tool that undoes one successful call of the generator, or `nothing` or `irreversible`; empty if no undo is
     declared.
     """
 
@@ -143,7 +143,7 @@ class Plan:
 
     @property
     def has_outcomes(self) -> bool:
-        """Whether a step has outcomes. Then more than one run has no failure."""
+        """Whether a step has outcomes. Then the plan has more than one run without a failure."""
         return any(step.outcomes for step in self.steps)
 
 

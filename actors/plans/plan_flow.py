@@ -57,10 +57,13 @@ def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, s
 
 
 def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield each pair of a step and a following step, with the outcomes between them; empty for all outcomes.
+    """Yield each pair of a step and a step that follows it, with the outcomes that lead to the second step.
 
-    A step follows the steps that it depends on. In a plan with outcomes, it also follows the steps that make its needed
-    tokens. If steps can delete some of its needed tokens, only these tokens count: they show where an execution is.
+    The outcomes are empty if all outcomes lead there.
+
+    A step follows the steps that it depends on. In a plan with outcomes, a step also follows the steps that make its
+    needed tokens. If steps can delete some of its needed tokens, only these tokens count, because they show how far an
+    execution is.
     """
     steps = {step.step_id: step for step in plan.steps}
     moving: frozenset[str] = frozenset()
@@ -78,7 +81,10 @@ def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _leading_outcomes(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the outcomes of a step that make a needed token. Empty if all outcomes do, or if the step itself does."""
+    """Return the outcomes of a step that make a needed token.
+
+    The result is empty if every outcome makes one, or if the step's own effects have one.
+    """
     names = tuple(outcome.name for outcome in step.outcomes if not needed.isdisjoint(outcome.effects))
     return () if len(names) == len(step.outcomes) or not needed.isdisjoint(step.effects) else names
 

@@ -137,7 +137,10 @@ def plan_items(value: Any) -> Checklist | None:
 
 
 def basis_of(value: Any) -> str:
-    """Return the sentence above a plan that says where it comes from; empty if it has none or the value is no plan."""
+    """Return the sentence that says where a plan comes from.
+
+    It is empty if the plan has no such sentence or the value is no plan.
+    """
     basis = value.get("basis") if isinstance(value, Mapping) else None
     return clean(basis, one_line=True) if isinstance(basis, str) else ""
 
@@ -349,7 +352,7 @@ class ProvedPlan(Plan):
     def to_markdown(self) -> str:
         """Return the Markdown document that `replan export` writes, with the model's texts escaped.
 
-        Raises `UsageProblem` if the object is a plan only for a guard of the user's own.
+        Raises `UsageProblem` if only a guard of the user's own accepts the object as a plan.
         """
         try:
             return plan_markdown(dict(self.source), f"{self.conclusion}." if self.conclusion else "", self.demands)
@@ -396,7 +399,7 @@ def plan_as_yaml(value: Mapping[str, Any], comments: Iterable[str] = ()) -> str:
 
 
 def _in_order(value: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return a mapping that begins with some keys, if it has them. All other keys follow, and `steps` is last."""
+    """Return a mapping in a new order: the present keys of `keys`, then all other keys, and `steps` last."""
     rest = [key for key in value if key not in keys and key != "steps"]
     return {key: value[key] for key in (*keys, *rest, "steps") if key in value}
 

@@ -3,8 +3,9 @@
 Reading never fails, is strict about types, and reports all errors at once.
 
 A missing optional field gets its default, so plans of older versions load unchanged. No value is converted: a string in
-place of a list is reported, not split, and a bool is not a number. An unknown key is ignored with a warning, but one
-that is nearly a known key is an error: a plan that lost its preconditions would be proved, and be wrong.
+place of a list is reported, not split, and a bool is not a number. An unknown key is ignored with a warning. But an
+unknown key that is similar to a known key is an error, because a plan without its misspelt preconditions would be
+proved wrongly.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ _LISTS = (("steps", STEPS_MAX), ("invariants", INVARIANTS_MAX))
 
 
 def too_large(value: Mapping[str, Any]) -> Finding | None:
-    """Return an error about the first part of a plan that is too large to be read; None if none is. Never raises."""
+    """Return an error about the first part of a plan that is too large to be read; None if no part is. Never raises."""
     for name, limit in _LISTS:
         items = value.get(name)
         if isinstance(items, list) and len(items) > limit:
@@ -73,9 +74,9 @@ def _error(where: str, cause: str, limit: int) -> Finding:
 
 
 NEAR_KEY = 0.8
-"""The least similarity, a ratio of `difflib`, from which an unknown key counts as a misspelt known one."""
+"""The least similarity to a known key (a ratio of `difflib`) with which an unknown key counts as misspelt."""
 NEAR_KEY_LENGTH_MAX = 40
-"""The longest key that is compared with the known ones, in characters."""
+"""The length of the longest key that is compared with the known keys, in characters."""
 FINDINGS_MAX = 1_000
 """The largest number of findings about fields and types. Reading stops there."""
 
@@ -130,9 +131,10 @@ def _refuse_plan(said: str) -> tuple[None, tuple[Finding, ...]]:
 
 @make_total("the plan", _refuse_plan)
 def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
-    """Return a plan with defaults for invalid fields, and all findings. The plan is None without a list of steps.
+    """Return a plan with defaults for invalid fields, and all findings.
 
-    With this partial plan, a guard can report errors of the graph together with errors of the fields.
+    The plan is None if the value has no list of steps. With the partial plan, a guard can report errors of the graph
+    together with errors of the fields.
     """
     if isinstance(value, dict) and (problem := too_large(value)) is not None:
         return None, (problem,)
@@ -285,7 +287,7 @@ class _Reader:
         return fields
 
     def _unknown(self, key: str, prefix: str, known: Sequence[str]) -> None:
-        """Report an unknown key: an error if it is nearly a known one, else a warning."""
+        """Report an unknown key: as an error if it is similar to a known key, otherwise as a warning."""
         where = f"{prefix}{printable(key)}"
         near = closest(key.lower(), known, cutoff=NEAR_KEY) if len(key) <= NEAR_KEY_LENGTH_MAX else ""
         if near:

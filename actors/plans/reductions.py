@@ -14,7 +14,7 @@ from actors.plans.semantics import Configuration, Program
 WORK_PER_CONFIGURATION = 80
 """The units of work for each configuration that may be visited. A unit takes about a quarter of a microsecond."""
 WORK_CONFIGURATIONS_MIN = 100_000
-"""For how many configurations work is always allowed: about two seconds of processor time."""
+"""The least number of configurations whose work is allowed: about two seconds of processor time."""
 PROGRAM_BITS_MAX = 500_000_000
 """The largest number of bits in a program that is compiled: about 60 MB."""
 
@@ -27,11 +27,11 @@ class WorkLeft:
     """How much work an exploration may still do."""
 
     edge: int
-    """The units for one outcome of one step: operations on bit sets, whatever has changed."""
+    """The units for one outcome of one step: the operations on bit sets that every outcome needs."""
     item: int
     """The units for one item of a bit set that a loop visits. Operations on long bit sets take longer."""
     stored: int
-    """The units for one bit set that is stored. With them, the limit also limits the memory."""
+    """The units for one bit set that is stored. So the limit of work also limits the memory."""
     spent: int
     """The units counted so far, including the units for compiling the plan."""
 
@@ -55,7 +55,7 @@ class WorkLeft:
 
 
 class Reduced(NamedTuple):
-    """A reduced configuration. It is hashable. The same traces follow equal values."""
+    """A reduced configuration. It is hashable. Equal reduced configurations are followed by the same traces."""
 
     alive: int
     """The steps that may still run, now or after a failure goes back, as a bit set."""
@@ -71,11 +71,11 @@ class Reducer:
     observed: int
     """The tokens that the goal or an invariant reads, as a bit set."""
     produces: list[int]
-    """The bit set, by step index, of the tokens that the step may add without ending the trace."""
+    """For each step index, the tokens that the step may add without ending the trace, as a bit set."""
     users: list[int]
     """For each token, the steps that have it as a precondition, as a bit set."""
     producers: list[int]
-    """The bit set, by token, of the steps that may add it without ending the trace."""
+    """For each token, the steps that may add it without ending the trace, as a bit set."""
 
     def __init__(self, program: Program, work: WorkLeft) -> None:
         self._program = program
@@ -120,7 +120,7 @@ class Reducer:
         return Reduced(alive, pending, self._relevant(after.tokens, candidates & after.tokens, alive))
 
     def may_be_ready(self, ready: int, index: int, before: Reduced, after: Reduced) -> int:
-        """Return all steps that may be ready in `after`, as a bit set; perhaps with further steps.
+        """Return all steps that may be ready in `after`, as a bit set. The set may contain further steps.
 
         `ready` are the steps that were ready in `before`. The step at `index` has ended.
         """
@@ -230,7 +230,10 @@ class StubbornSets:
         return best
 
     def _stubborn(self, seed: int, reduced: Reduced, ready: int, size: int) -> int:
-        """Return the ready steps of the smallest closed set that contains the seed; 0 if there are `size` or more."""
+        """Return the ready steps of the smallest closed set that contains the seed.
+
+        Return 0 if this set has `size` ready steps or more.
+        """
         closed, queue = 0, 1 << seed
         while queue:
             self._work.spend(1 + self._work.item)

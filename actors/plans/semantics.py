@@ -1,16 +1,16 @@
 """The execution semantics of a plan, as pure functions: the only source for guards, trace replay and an executor.
 
 The state of an execution is a set of tokens. A step is ready if it is pending (or repeatable), all its dependencies are
-settled, and its preconditions hold. Success deletes the step's `delete_effects` and then adds its `effects`. A step
-with `outcomes` succeeds in one of these ways, and adds the effects of that way too. Failure does the same with the
-failure effects; what follows depends on `on_failure`:
+settled (no longer pending), and its preconditions hold. Success deletes the step's `delete_effects` and then adds its
+`effects`. A step with `outcomes` succeeds in one of these ways, and adds the effects of that way too. Failure does the
+same with the failure effects. What follows a failure depends on `on_failure`:
 
     never       the step cannot fail
     escalate    the trace ends; a person or the replanner takes over
     continue    the step is settled; the failure is an observation that other steps may wait for
-    undo        the trace ends; all that was done is undone, last call first. Tokens are not changed by it
+    undo        the trace ends; all that was done is undone, last call first. The undoing changes no tokens
     STEP_ID     execution goes back: that step and all that depend on it are pending again, and the tokens stay. If
-                `total_retry_budget` is spent, the failure escalates instead; so going back may escalate as well
+                `total_retry_budget` is spent, the failure escalates instead
 
 A trace ends when no step is ready. The plan has succeeded if the goal holds at that time. A `Configuration` is all that
 the future depends on: the pending steps and the tokens. Attempts are not part of it. A failure means that the last
@@ -77,22 +77,22 @@ class Program:
 
     @cached_property
     def can_fail(self) -> Sequence[bool]:
-        """Whether it can fail, by step."""
+        """For each step, whether it can fail."""
         return [step.on_failure != NEVER for step in self.steps]
 
     @cached_property
     def continues(self) -> Sequence[bool]:
-        """Whether execution continues after its failure, by step."""
+        """For each step, whether execution continues after its failure."""
         return [step.failure_continues for step in self.steps]
 
     @cached_property
     def may_escalate(self) -> Sequence[bool]:
-        """Whether its failure may escalate to a person or the replanner, by step."""
+        """For each step, whether its failure may escalate to a person or the replanner."""
         return [step.on_failure == ESCALATE or step.goes_back_to is not None for step in self.steps]
 
     @cached_property
     def undoes(self) -> Sequence[bool]:
-        """Whether its failure ends the plan with everything undone, by step."""
+        """For each step, whether its failure ends the plan with everything undone."""
         return [step.on_failure == UNDO for step in self.steps]
 
     def names(self, tokens: int) -> list[str]:
@@ -237,8 +237,8 @@ class ReplayResult(NamedTuple):
 def replay(plan: Plan, trace: Iterable[str]) -> ReplayResult:
     """Replay a trace such as `["s0:ok", "s1:fail"]` from the initial state.
 
-    All tokens of the initial state are kept, even if nothing in the plan names them. If a failure of a step goes back,
-    it is always replayed so, and never escalates because of a spent budget.
+    All tokens of the initial state are kept, even if nothing in the plan names them. A failure that goes back is always
+    replayed as going back. It never escalates because of a spent budget.
 
     Raises:
         ValueError: the plan does not allow an item of the trace at that point.
