@@ -164,7 +164,7 @@ _ITEM = lazy_pattern(
     r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
 _INITIAL = lazy_pattern(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
-"""An initial and a name, such as in a signature. It looks like a list item, but is none."""
+"""An initial and a name, such as in a signature. Such a line looks like a list item, but is not a list item."""
 _BOX = lazy_pattern(r"\[(?P<mark>[ xX*-]?)\]\s+")
 _NOISE = lazy_pattern(
     r"\s*(?:Traceback \(most recent|File \"|at [\w$.<>/\\:]+[ (]|Caused by:|--> |fatal:|[\w.]*(?:Error"
@@ -277,7 +277,10 @@ class _Cutter:
             yield from self._add_prose(line, head)
 
     def _follow_fence(self, fence: str) -> None:
-        """Begin or end a code block at a line. `fence` has the characters of the line's fence; empty if none."""
+        """Begin or end a code block at a line.
+
+        `fence` has the characters of the line's fence; empty if the line has no fence.
+        """
         if not self.fence:
             self.fence = fence
         elif fence.startswith(self.fence):
@@ -342,12 +345,12 @@ def _lines(text: str) -> Iterator[_Line]:
 
 SENTENCE_LENGTH_MAX = 400
 ENDS_MAX = 3000
-"""The largest number of sentence ends that are found in a paragraph. The rest is cut by length only."""
+"""The largest number of sentence ends that are found in a paragraph. The text after them is cut by length only."""
 JOINTS_MAX = 8
 """The largest number of places in a sentence at which a clause may begin. Later text belongs to the last clause."""
 CLAUSE_LENGTH_MIN = 12
 BREAK_ROOM = 12
-"""How many columns must be left in a line after the next word for its line break to count as intended."""
+"""A line break is intended if the next line's first word would have left more free columns than this in the line."""
 
 _PLAIN = str.maketrans(dict.fromkeys("\n\r\t\v\f\u00a0\u202f\u2028\x85", " ") | {"\u2019": "'", "\u2018": "'"})
 _PLAIN |= str.maketrans({"\u201c": '"', "\u201d": '"'})
@@ -427,7 +430,7 @@ def _ends(part: str) -> Iterator[int]:
 def _meant_breaks(part: str) -> Iterator[int]:
     """Yield the offset of each line that follows an intended line break.
 
-    A break is intended if the first word after it would have fitted into the line before.
+    A break is intended if the first word of the next line would have fitted into the line before the break.
     """
     lines = part.splitlines(keepends=True)
     width = max((len(line.rstrip()) for line in lines if not _LINK.search(line)), default=0)

@@ -180,7 +180,9 @@ class Force(IntEnum):
 
     NONE = 0
     WISH = 1
-    """The sentence counts as a demand below a neutral heading or one about wishes, but not below one about the past."""
+    """The sentence counts as a demand below a neutral heading or a heading about wishes, not below a heading about the
+    past.
+    """
     STRICT = 2
     """The sentence counts as a demand below any heading, but not in steps, logs and examples."""
 

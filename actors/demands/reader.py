@@ -43,7 +43,7 @@ from actors.values.requirements import POLICY, Demand, DemandReading, Requiremen
 DEMANDS_MAX = 200
 """The largest number of demands that are read from one text. If there are more, `unread` says so."""
 READ_LENGTH_MAX = 200_000
-"""The largest number of characters of a text that are read. A language model gets to see the same number."""
+"""The largest number of characters of a text that are read. A language model is shown the same number."""
 READ_LINES_MAX = 10_000
 """The largest number of lines of a text that are read, because short lines cost as much time as long ones."""
 SENTENCES_MAX = 2500
@@ -74,7 +74,7 @@ _REQUEST = lazy_pattern(
     r"|\b(?:can|could|would) you\b|\b(?:acceptance criteria|definition of done|user story|deadline)\b"
 )
 _QUOTED = lazy_pattern(r"(?<!\w)(['\"])[^'\"\n]*\1")
-"""Quoted words. A rule may tell somebody to say them, so they are no request of the text itself."""
+"""Quoted words. A rule may tell somebody to say these words, so the words are no request of the text itself."""
 _EDGES = " \t\r\n.;,*_"
 _WORD = lazy_pattern(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _LETTERS = lazy_pattern(r"[äöüßéèàçêîôûœñáíóú¿¡ãõåøłęąśżźćčšž]")
@@ -187,16 +187,16 @@ class _Reader:
     last_foreign: bool = False
     """Whether the latest sentence whose language was recognised is not English."""
     read: int = 0
-    """The number of sentences so far. Those beyond `SENTENCES_MAX` are not read."""
+    """The number of sentences so far. Sentences beyond `SENTENCES_MAX` are not read."""
     heading: _Part = _Part()
     """How the sentences below the current heading are read."""
     level: int = 0
     label: _Part | None = None
     """How the paragraph or list after a label is read; None if there is no label."""
     leads: list[tuple[int, _Part]] = field(default_factory=list)
-    """The depth of each line that introduces a list around the current item, and how its list is read."""
+    """The depth of each line that introduces a list around the current item, and how this list is read."""
     listed: _Part | None = None
-    """How the current list is read if no heading, label or line above decides; None before that is known."""
+    """How the current list is read if no heading, label or line above it decides this; None until this is known."""
     task: bool = False
     """Whether the title says what to do."""
     asked: bool = False
@@ -276,9 +276,9 @@ class _Reader:
         return [] if block.checked or timed else self._read_block(block, part, following)
 
     def _list_part(self, every: list[Block], number: int, part: _Part) -> _Part:
-        """Return how to read a list if nothing above it decides that.
+        """Return how to read a list if nothing above it decides this.
 
-        It is read in the way that suits most of its items.
+        The list is read in the way that suits most of its items.
         """
         rest = every[number : number + LIST_LENGTH_MAX]
         group = itertools.takewhile(lambda block: block.form is BlockForm.ITEM, rest)

@@ -1,8 +1,9 @@
 """The table of demands, also as lines: how a plan treats each demand of the user's text. Pure.
 
-A requirement stands for a demand if their quotes overlap in the source. It stands for only one demand, even if it
-quotes the whole text. The plan states which steps satisfy a requirement. No check compares this statement with what the
-steps do. Some requirements have no demand, such as a goal that the planning model derives from a reported failure.
+A requirement stands for a demand if their quotes overlap in the source. A requirement stands for only one demand, even
+if it quotes the whole text. The plan states which steps satisfy a requirement. No check compares this statement with
+what the steps do. Some requirements have no demand, such as a goal that the planning model derives from a reported
+failure.
 """
 
 from collections import Counter, defaultdict
@@ -60,7 +61,9 @@ class TableRow:
     standing: DemandStanding
     steps: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
-    """The guards that compare the demand with the plan; if none do, the guards of the steps that satisfy it."""
+    """The guards that compare the demand with the plan. If no guard does, the guards of the steps that satisfy the
+    demand.
+    """
     requirement: str | None = None
     assumed: str = ""
     """The meaning that the plan assumes for unclear words; empty if the text or an answer makes them clear."""
@@ -125,7 +128,7 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
 
     A requirement without a demand has a row if the user told it later, if one of its readings is assumed, or if its
     text was not read (in another language, or missing). `paths_compared_by` names the program that checks the files
-    which a requirement protects, such as an execution; it is empty if none does.
+    which a requirement protects, such as an execution; it is empty if no program checks them.
     """
     demands = demands_of(user)
     judged = _Judged(plan, paths_compared_by)
@@ -284,7 +287,10 @@ def _normalize(text: str) -> str:
 
 
 def standing_text(row: TableRow, *, full: bool = True) -> str:
-    """Return in words what an execution has made of a demand, and how the plan treats it; without `full`, only one."""
+    """Return in words what an execution has made of a demand, if known, and how the plan treats the demand.
+
+    Without `full`, the second part is left out if the first is known.
+    """
     if row.end:
         return f"{row.end}, {_plan_text(row)}" if full else row.end
     return _plan_text(row)
@@ -309,8 +315,8 @@ MET, KEPT, NOT_MET = "met", "kept", "not met"
 HEADING = "Demands of the text"
 NONE_FOUND = "No demand was found in the text."
 ROWS_BRIEF = 12
-"""In the short form, the largest number of rows that are in a step, checked or declared. All rows in no step are
-shown.
+"""The largest number of rows with a step, a check or a declaration in the short form. Rows for demands in no step are
+all shown.
 """
 QUOTE_MAX = 200
 """The largest number of characters of a quote that one line shows."""
@@ -407,8 +413,8 @@ class Conclusion(NamedTuple):
 def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = True, guard: str = "") -> Conclusion:
     """Return whether a plan is proved, from the facts of its guard and its table of demands.
 
-    `table` is None if another run compares the demands. `reads_text` tells whether a text-reading model made the plan.
-    `guard` names the guard that accepted the plan. It is used if the proof has no level.
+    `table` is None if another run compares the demands with the plan. `reads_text` tells whether a text-reading model
+    made the plan. `guard` names the guard that accepted the plan. It is used if the proof has no level.
     """
     words = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
     if proof.assurance:
@@ -431,9 +437,9 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
 
 
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
-    """Return the reason why a plan is not called proved, other than its proof level, as a clause.
+    """Return, as a clause, why a plan is not called proved, apart from its proof level.
 
-    It is empty if there is none.
+    It is empty if there is no reason.
     """
     missing = 0 if table is None else len(table.in_no_step)
     if missing:

@@ -1,7 +1,7 @@
 """The texts that the user of a run has written, and their demands, without demands that an answer has dropped. Pure.
 
-The program does not decide whether two demands contradict each other. Recon states it (`conflicts_with`), and the guard
-`requirements_agree` asks which of the two holds. The answer drops the other demand.
+The program does not decide whether two demands contradict each other. Recon states a contradiction (`conflicts_with`),
+and the guard `requirements_agree` asks which demand holds. The answer drops the other demand.
 """
 
 from bisect import bisect_left
@@ -62,7 +62,9 @@ def _join(words: Sequence[str]) -> str:
 
 DEMANDS_MAX = 500
 KEPT_LENGTH_MAX = 8000
-"""The most characters of a problem whose demands the last event of its run has. To read so many takes 60 ms."""
+"""The largest number of characters of a problem whose demands are stored in the last event of its run. To read the
+demands of so long a text takes 60 ms.
+"""
 HOLDS = "Which of the two holds"
 """How the question about a conflict begins. Then each quote stands on a line that begins with `QUOTE_MARK`."""
 QUOTE_MARK = "- "

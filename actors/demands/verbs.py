@@ -37,7 +37,7 @@ NOUN_VERBS = word_set(
     "state stream strip stub study style supply surface survey switch sync tag target test time title total touch",
     "trace track train transfer transition transport trigger try tune type unit view wait walk warn watch work zero",
 )
-"""Base forms of verbs that are also nouns. One begins an instruction only if an object follows."""
+"""Base forms of verbs that are also nouns. Such a verb begins an instruction only if an object follows."""
 VERB_ENDINGS = ("ise", "ize", "ify", "ate", "uce", "uct", "ude", "ish")
 """The endings of longer words that are mostly verbs, such as "create" and "notify"."""
 OBJECT_WORDS = word_set(

@@ -103,7 +103,7 @@ def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) ->
 
 
 def _compared_content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
-    """Return the parts of a plan to compare, with white space and case folded.
+    """Return the parts of a plan to compare, with white space and case normalised.
 
     With `words`, the goal's text and the names and descriptions of steps are included.
     """
@@ -118,7 +118,7 @@ def _compared_content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
 
 
 def _fold_value(value: Any) -> Any:
-    """Return a text, or each text of a set, with white space and case folded. Other values are unchanged."""
+    """Return a text, or each text of a set, with white space and case normalised. Other values are unchanged."""
     if isinstance(value, str):
         return fold_space(value).casefold()
     return frozenset(fold_space(item).casefold() for item in value) if isinstance(value, frozenset) else value

@@ -1,8 +1,8 @@
 """`evidence_present`: a strategy or a plan relies only on files, interfaces and tests in recon.
 
-The guard compares the names in a strategy's `evidence` and in a plan's `initial_state`. In a plan, only words with the
-form of a program's name are compared, such as `src/app.py`, `Cart::add` or `parse()`. Recon has a name if the name
-stands in an item, with white space and case folded. The names of files that a step makes are not compared.
+The guard looks in recon for the names in a strategy's `evidence` and in a plan's `initial_state`. In a plan, only words
+with the form of a program's name are compared, such as `src/app.py`, `Cart::add` or `parse()`. Recon has a name if the
+name stands in one of its items, apart from white space and case. The names of files that a step makes are not compared.
 """
 
 import re

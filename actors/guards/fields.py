@@ -1,4 +1,4 @@
-"""The common part of the guards: the fields of artifacts with schemas and checks, and results of other steps."""
+"""What the guards share: schemas and checks of artifacts' fields, and access to the results of other steps."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -42,7 +42,7 @@ def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]
 
 
 def without_settings(name: str, guard: Guard) -> PureGuardFactory:
-    """Return the factory of a guard that has no settings. It can be sent to another process."""
+    """Return the factory of a guard that has no settings. The factory can be sent to another process."""
     return partial(_make_without_settings, name, guard)
 
 
@@ -110,7 +110,10 @@ class Fields:
             self.check(())
 
     def items(self, key: str) -> list[Any]:
-        """Check a field that must be a list and not empty. Return its items, unchecked; none if it is not valid."""
+        """Check a field that must be a list and not empty.
+
+        Return its items, unchecked; no items if the field is invalid.
+        """
         return self._items(key, empty=False) or []
 
     def _items(self, key: str, *, empty: bool) -> list[Any] | None:
@@ -149,7 +152,10 @@ class Fields:
         return valid
 
     def read_list(self, key: str) -> list[Any]:
-        """Check a field that must be a list and may be empty. Return its items, unchecked; none if it is not valid."""
+        """Check a field that must be a list and may be empty.
+
+        Return its items, unchecked; no items if the field is invalid.
+        """
         value = self._present(key)
         if value is None:
             return []
@@ -359,12 +365,15 @@ def verdict_of(
 
 
 def comparable_name(name: str) -> str:
-    """Return a name with white space and case folded, so that different spellings of a name are equal."""
+    """Return a name with white space and case normalised, so that different spellings of a name are equal."""
     return fold_space(name).casefold()
 
 
 def normalize_name(name: str) -> str:
-    """Return the letters and digits of a name, with case folded. They are equal for names that are nearly equal."""
+    """Return the letters and digits of a name, in lower case.
+
+    Names with different white space or punctuation give equal texts.
+    """
     return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
@@ -381,6 +390,9 @@ def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> 
 
 
 def was_asked(context: Context, question: str) -> bool:
-    """Return whether the user was asked a question before. It is then not asked again, even if there was no answer."""
+    """Return whether the user was asked a question before.
+
+    Such a question is not asked again, even if nobody has answered.
+    """
     sought = fold_space(question)
     return any(sought in fold_space(closed.question) for closed in context.clarifications)

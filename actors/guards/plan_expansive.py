@@ -3,9 +3,10 @@
 The time is exponential in the worst case, so the exploration is bounded by `max_explorations` configurations. A plan
 that reaches the bound is not verified, and a plan that is not verified is rejected.
 
-The search for steps without an `undo` that may have been called before a failure with `on_failure: undo` visits every
-interleaving of the steps. The reductions of `actors.plans.exploration` cannot be used: they keep how traces end, but
-not which steps ran before. The search is skipped if the dependencies already exclude such a step.
+A second search looks for steps without an `undo` that may have been called before a failure with `on_failure: undo`.
+This search visits every interleaving of the steps. It cannot use the reductions of `actors.plans.exploration`, because
+they keep how traces end, but not which steps ran before. The search is skipped if the dependencies already exclude such
+steps.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +55,7 @@ class UndoGap(NamedTuple):
 
     step: str
     failing: str
-    """The id of the step whose failure undoes everything. It may be the step itself."""
+    """The id of the step whose failure undoes everything. It may equal `step`."""
     trace: tuple[str, ...]
     """A shortest trace to the failure, which is its last item."""
 
@@ -71,10 +72,10 @@ class UndoCoverage:
 
 
 def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
-    """Yield pairs of a step and a step with `on_failure: undo`, if the first may run before the second one fails.
+    """Yield pairs of a step and a step with `on_failure: undo`, if the first step may run before the second step fails.
 
-    Only dependencies are considered. A step that depends on the failing one runs after its success. It may run before
-    its failure only if another failure makes the failing step pending again.
+    Only dependencies are considered. A step that depends on the failing step runs after that step's success. So it may
+    run before the failure only if another failure makes the failing step pending again.
     """
     undoing = [index for index, step in enumerate(order.steps) if step.on_failure == UNDO]
     again = 0
@@ -145,7 +146,10 @@ class _Search:
         return True
 
     def _find_successors(self, now: Called) -> Iterator[tuple[Called, str]]:
-        """Yield each next configuration with the trace item that leads to it. Record the gaps at the current one."""
+        """Yield each next configuration with the trace item that leads to it.
+
+        Record the gaps at the current configuration.
+        """
         program, (configuration, called) = self._program, now
         for index in bits(configuration.pending):
             self._work.spend(self._work.item)
@@ -302,7 +306,10 @@ def _advice(plan: Plan, cause: str) -> str:
 
 
 def _waiting_clause(plan: Plan, trace: Sequence[str]) -> str:
-    """Return the clause that names the steps that wait only for tokens at the end of the trace; else empty."""
+    """Return the clause that names the steps that wait only for tokens at the end of the trace.
+
+    It is empty if there are none.
+    """
     if plan.is_policy:
         return ""
     end = replay(plan, trace)

@@ -1,8 +1,7 @@
 """`plan_medium`: if no step fails, every step can run and the goal is reached, in every order that the plan allows.
 
 Each contingent step must run on some trace of successes and failures. The steps of a policy have no order; some trace
-must reach the goal. The time is polynomial, except for these two explorations of traces: `max_explorations` limits
-them.
+must reach the goal. The time is polynomial, except for the two explorations of traces, which `max_explorations` limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +39,7 @@ class Soundness:
     unmet: list[str] = field(default_factory=list)
     score: float = 1.0
     sound: bool = True
-    """Whether the nominal run is valid. Only then the failures are explored."""
+    """Whether the nominal run is valid. Failures are explored only if it is valid."""
     exploration: Exploration | None = None
     """The exploration of a policy or of contingent steps; None if the plan needs no exploration."""
 
@@ -76,7 +75,10 @@ DEFINITION = GuardDefinition(make, workflow_settings=WORKFLOW_SETTINGS)
 def check_soundness(
     structure: Structure, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool = False
 ) -> Soundness:
-    """Check a plan with a valid structure; with `whole`, explore all its traces, even those that the check can skip."""
+    """Check a plan with a valid structure.
+
+    With `whole`, explore all its traces, even those that the check could skip.
+    """
     result = Soundness(findings=[*structure.findings, *_check_states(plan)])
     result.sound = not any(finding.severity == "error" for finding in result.findings)
     if plan.is_policy or plan.has_outcomes:
@@ -181,7 +183,7 @@ def _precondition_findings(step: Step, unmet: list[Unmet], order: StepOrder, *, 
 def _precondition_finding(
     step: Step, cause: UncertaintyCause, unmet: list[Unmet], late: frozenset[str] = frozenset()
 ) -> Finding:
-    """Return the error about preconditions that are unmet for one cause. `late` are the steps that need `step`."""
+    """Return the error about preconditions that are unmet for one cause. `late` are the steps that wait for `step`."""
     name, tokens = printable(step.step_id), quote_names(condition.token for condition in unmet)
     match cause:
         case UncertaintyCause.NOT_PRODUCED:

@@ -22,11 +22,13 @@ BUDGET_MAX = 1_000_000
 """The largest budget that is valid at this level, far above any `r_max`."""
 
 NEAR_MAX = 200
-"""The largest number of step ids among which one similar to a misspelt dependency is searched. More would be slow."""
+"""The largest number of step ids that are compared with a misspelt dependency. In a larger plan, no id is suggested."""
 NEAR_LENGTH_MAX = 40
 """The largest length of a misspelt id and of a suggested id, in characters."""
 NEAR_STEPS_MAX = 10
-"""The largest number of steps in a plan for which ids are suggested. All searches then take at most half a second."""
+"""The largest number of steps with misspelt dependencies for which ids are suggested, so that all searches together
+take at most half a second.
+"""
 
 SCORE_MAX = 0.2
 """The highest score of a plan that fails at this level. The higher levels use higher scores."""

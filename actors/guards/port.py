@@ -44,9 +44,9 @@ G = TypeVar("G", bound=AnyGuard)
 
 
 def total_guard(name: str, guard: AnyGuard) -> AnyGuard:
-    """Return a built-in guard that rejects an artifact on which it raises.
+    """Return a guard that judges like a built-in guard, but rejects an artifact on which the built-in guard raises.
 
-    The bug is the program's, but the artifact is a model's text.
+    The error is a bug of the program, but it must not stop the run: the artifact is a model's text.
     """
     return make_total("the artifact", partial(unread_verdict, name))(guard)
 
@@ -112,7 +112,7 @@ class _AwaitableVerdict:
     parts: list[Verdict]
     """The verdicts of the members that have judged so far, in their order."""
     rest: Iterator[Verdict | Awaitable[Verdict]]
-    """The results of the other members. A member is called when the iterator reaches it."""
+    """The results of the members that have not judged yet. A member is called when the iterator reaches it."""
     members: int
     """The number of members, including members that have not judged yet."""
 

@@ -1,8 +1,8 @@
 """`requirements_agree`: the requirements that recon states can hold together, and there is a goal.
 
-Three conflicts can be decided without understanding a text. Recon declares one (`conflicts_with`), the same name is
-wanted and forbidden, or one limit has two values. The quotes of both requirements must stand in the user's texts. Each
-conflict is a question to the user. If the question was asked before, the conflict is only a warning.
+Three conflicts can be decided without understanding a text: recon declares a conflict (`conflicts_with`), the same name
+is wanted and forbidden, or one limit has two values. The quotes of both requirements must stand in the user's texts.
+Each conflict is a question to the user. If the question was asked before, the conflict is only a warning.
 
 A requirement is ambiguous if recon states several readings of its quote, or if a sentence of the user leaves a value
 open ("within TBD days"). An ambiguity is also a question, if the step may ask. Otherwise recon's own reading is
@@ -66,7 +66,7 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
 
 
 def _quoted_requirements(stated: Iterable[Requirement], context: Context) -> list[Requirement]:
-    """Return the requirements, except those with a quote that the user's texts certainly do not have (`ItemSearch`)."""
+    """Return the requirements, except requirements whose quote is certainly not in the user's texts (`ItemSearch`)."""
     search = ItemSearch(context)
     return [item for item in stated if search.finds(item.quote) is not False]
 

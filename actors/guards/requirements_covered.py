@@ -1,10 +1,10 @@
 """The guards of the requirements and the demands that a plan meets.
 
 `requirements_covered`: a plan covers each stated goal, and does nothing that a requirement forbids. The requirements
-come from recon and from the plan. Only the plan's entries have tokens. A goal is covered if a satisfying step
-contributes to one of its tokens in the plan's goal state. Forbidden tools are compared with the generators and guards
-of the steps. Forbidden and kept tokens are compared with the tokens that steps add and delete. All other requirements
-are listed as not checked. The time is linear in the plan for each goal.
+come from recon and from the plan. Only the plan's entries have tokens. A goal is covered if a step that satisfies it
+contributes to one of the goal's tokens in the plan's goal state. Forbidden tools are compared with the generators and
+guards of the steps. Forbidden and kept tokens are compared with the tokens that steps add and delete. All other
+requirements are listed as not checked. The time is linear in the plan for each goal.
 
 `demands_planned`: each demand of the user's text is in a step of the plan. The program finds the demands in the
 problem, in later messages to the run and in the answers (`actors.demands`). The option `strict` adds this guard.
@@ -75,7 +75,10 @@ def _judge_coverage(artifact: Artifact, context: Context) -> Verdict:
 
 
 def add_stated_requirements(plan: Plan, recon: Mapping[str, Any] | None) -> Plan:
-    """Return the plan with the requirements of recon added. If both state the same, the plan's tokens are kept."""
+    """Return the plan with the requirements of recon added.
+
+    If both have the same requirement, its tokens in the plan are kept.
+    """
     own = {item.id: item for item in plan.requirements}
     raw = None if recon is None else recon.get("requirements")
     for item in requirements_in(raw[:ITEMS_MAX] if isinstance(raw, list) else ()):
@@ -163,7 +166,7 @@ def _check_tools(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_steps(plan: Plan) -> Iterator[Finding]:
-    """Yield a warning for each step that satisfies many requirements, because it says little about each."""
+    """Yield a warning for each step that satisfies many requirements, because such a step says little about each."""
     shown_only = {item.id for item in plan.requirements if item.kind == RequirementKind.SCOPE}
     for step in _sort_steps(plan):
         satisfied = step.satisfies - shown_only

@@ -33,7 +33,7 @@ class Constraints:
     """The invariants as JSON objects, without repetition."""
 
     def join(self, other: "Constraints") -> "Constraints":
-        """Return these constraints and `other` as one value. A requirement that is in both keeps the stronger form."""
+        """Return these constraints and `other` as one value. A requirement that is in both is not weakened."""
         requirements = {item.id: item for item in self.requirements}
         for item in other.requirements:
             mine = requirements.get(item.id)

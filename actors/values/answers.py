@@ -49,7 +49,7 @@ def choice(options: Collection[str]) -> dict[str, Any]:
 
 
 def closed_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of an object with exactly these keys: structured output of models has no optional ones."""
+    """Return the JSON Schema of an object with exactly these keys: structured output of models has no optional keys."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -59,7 +59,7 @@ def closed_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_of(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a list of such objects."""
+    """Return the JSON Schema of a list of objects with exactly these keys."""
     return {"type": "array", "items": closed_schema(properties)}
 
 

@@ -17,7 +17,9 @@ LENGTH = "length"
 FILTERED = "content_filter"
 """The finish reason of a reply that a content filter stopped."""
 LARGE = 64 * 1024
-"""The largest number of characters in an artifact whose parsed value is kept. It needs up to 30 times more memory."""
+"""The largest number of characters in an artifact whose parsed value is kept. The value needs up to 30 times more
+memory than the text.
+"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Artifact:
     artifact_id: str
     step: str
     content: str
-    """The generator's text, with any text around the JSON."""
+    """The generator's text, including any text around the JSON."""
     node: str = ""
     previous_attempt_id: str | None = None
     parents: tuple[str, ...] = ()
@@ -46,12 +48,15 @@ class Artifact:
         return replace(self, content=content)
 
     def copy_if_large(self) -> "Artifact":
-        """Return the same artifact. A large artifact is copied, so that its parsed value is freed with the copy."""
+        """Return the artifact, or a copy if it is large.
+
+        The parsed value of a large artifact is then freed with the copy.
+        """
         return replace(self) if len(self.content) > LARGE else self
 
     @cached_property
     def value(self) -> Parsed | Unreadable:
-        """The JSON value in the content, or why there is no value. It is parsed once."""
+        """The JSON value in the content, or why there is no value. The content is parsed once."""
         return read_reply(self.content)
 
     @property
@@ -67,7 +72,7 @@ class Artifact:
 
 
 def lacks_end(content: str, finish_reason: str) -> bool:
-    """Return whether a reply lacks its end. Complete JSON does not lack it, even if the server says so."""
+    """Return whether a reply lacks its end. Complete JSON counts as ended, whatever the server says."""
     return finish_reason in (LENGTH, FILTERED) and not is_whole(content)
 
 
@@ -115,8 +120,8 @@ class Context:
     escalation: tuple[Feedback, ...] = ()
     """The last failures of later steps that led back to this step, oldest first; at most `feedback_window`."""
     afresh: tuple[str, ...] | None = None
-    """Findings of earlier checks that are neither in `retry` nor in `escalation`, if the step has begun afresh. None if
-    it has not, or if the policy shows nothing.
+    """Findings of the rejections that the prompts leave out, if the step has begun afresh, as if it had no earlier
+    attempts. None if the step has not begun afresh, or if the policy shows nothing.
     """
     clarifications: tuple[Clarified, ...] = ()
     """The closed questions (answered, declined or expired), in the order of asking."""

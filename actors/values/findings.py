@@ -190,7 +190,7 @@ class Finding(Value):
     """
     informative: bool | None = Field(default=None, exclude_if=lambda informative: informative is None)
     """Whether the message names what to add or change, such as an unmet token or a test's output. None leaves this to
-    the code: the codes in `UNINFORMATIVE` do not, and every other code does.
+    the code: True unless the code is in `UNINFORMATIVE`.
     """
 
     @property
@@ -208,7 +208,9 @@ class Verdict(Value):
     """The result of a guard for one artifact."""
 
     guard: str
-    """The name of the guard. For a composite, it is the member that rejected, or else the composite's kind."""
+    """The name of the guard. For a composite, the name of the member that rejected; if none rejected, the composite's
+    kind.
+    """
     passed: bool = False
     """Whether the artifact is accepted: no finding is an error, and enough members of a composite passed."""
     score: float = Field(default=0.0, ge=0.0, le=1.0)
@@ -321,7 +323,7 @@ SUMMARY_MAX = 120
 def summary_of(finding: Finding) -> str:
     """Return the first line of a finding's message, and in brackets the last line, because most tools sum up there.
 
-    The exit code is left out if there is a last line, which says more.
+    The exit code is left out if the message has a last line, because that line says more.
     """
     first, *others = [row.strip() for row in finding.message.splitlines() if row.strip()] or [""]
     return f"{_EXIT_CODE.sub('', first)} ({shorten(others[-1], SUMMARY_MAX)})" if others else first

@@ -24,7 +24,7 @@ class FlowNode(NamedTuple):
     name: str
     state: NodeState = NodeState.OPEN
     contingent: bool = False
-    """Whether only a failure makes it necessary."""
+    """Whether the node is needed only after a failure."""
     note: str = ""
     """A short addition to the title, such as the number of visits."""
 
@@ -36,14 +36,14 @@ class FlowEdge(NamedTuple):
     end: str
     back: bool = False
     recovery: bool = False
-    """Whether the run takes it only after a failure."""
+    """Whether the run takes the edge only after a failure."""
     taken: bool = False
     label: str = ""
-    """The condition of the edge in few words, such as the outcome of a step; empty without a condition."""
+    """The condition of the edge in few words, such as the outcome of a step; empty if the edge has no condition."""
 
 
 class Flow(NamedTuple):
-    """A graph. Without the edges of `back` and `recovery`, it has no cycle."""
+    """A graph. Without its edges with `back` or `recovery`, the graph has no cycle."""
 
     nodes: tuple[FlowNode, ...]
     edges: tuple[FlowEdge, ...]
@@ -57,7 +57,7 @@ class ChecklistItem(NamedTuple):
     """The step's title; the id if it has no title."""
     state: NodeState
     status: str
-    """The state, in a word of the kind of run, such as `succeeded`."""
+    """The state in one word, such as `succeeded`. Each kind of run has its own words."""
     facts: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     details: tuple[Line, ...] = ()

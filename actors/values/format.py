@@ -91,7 +91,7 @@ def title_of(problem: str) -> str:
 TEXT_MAX = 80
 ITEMS_MAX = 8
 INT_MAX = 10**18
-"""The least integer that is described instead of shown, because Python refuses to print very long ones."""
+"""The least integer that is described instead of shown, because Python refuses to print very long integers."""
 
 
 def printable(text: str, limit: int = TEXT_MAX) -> str:

@@ -121,7 +121,7 @@ class Given(Value):
 
 
 ATTACHMENT_BYTES_MAX = 64_000
-"""The largest number of bytes in one attached file or listing. A longer one is cut."""
+"""The largest number of bytes in one attached file or listing. A longer text is cut."""
 ATTACHMENTS_BYTES_MAX = 256_000
 """The largest number of bytes in all attachments with their names: about 64,000 tokens in every prompt of the run."""
 

@@ -53,7 +53,7 @@ class LineTree:
     children: tuple["LineTree", ...] = ()
     """The nodes below this node, in the order of display."""
     key: str = ""
-    """The node of the run whose prompt and reply can be shown; empty if there is none."""
+    """The node of the run whose prompt and reply can be shown; empty if there is no such node."""
 
 
 def reword_line(item: Line, change: Callable[[str], str]) -> Line:

@@ -35,7 +35,8 @@ NOT_UNDERSTOOD = "not_understood"
 def find_misunderstandings(value: Any) -> Iterator[Finding]:
     """Yield a finding if the model that wrote a JSON value says that it does not understand the problem. Never raises.
 
-    It is a warning if the value has an open question, whose answer may help; otherwise it is an error.
+    The finding is a warning if the value has an open question, because an answer may help. Otherwise the finding is an
+    error.
     """
     why = value.get(NOT_UNDERSTOOD) if isinstance(value, Mapping) else None
     if isinstance(why, str) and why.strip():

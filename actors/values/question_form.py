@@ -1,8 +1,8 @@
 """The form of every question to a person. Pure.
 
-There is only one form. It is checked when a question is made and when it is read. Its text is a sentence with a
-question mark, each choice says its effect, and the question says what happens if it is declined. `quote_question` puts
-the words of a model, a plan or a plug-in into this form, and never fails.
+There is only one form. The form is checked when a question is made and when a question is read. The question is a
+sentence with a question mark. Each choice says its effect. A last sentence says what happens if the question is
+declined. `quote_question` puts the words of a model, a plan or a plug-in into this form, and never fails.
 """
 
 import re
@@ -37,7 +37,10 @@ class Choice(Value):
 
 
 class Inquiry(Value):
-    """A question and its choices, without its consequences. A guard's finding has one if a person can answer it."""
+    """A question and its choices, without its consequences.
+
+    A guard's finding has an inquiry if a person's answer can settle the finding.
+    """
 
     text: str
     """The question: one sentence that ends in a question mark."""
@@ -110,9 +113,9 @@ IF_DECLINED = "If you decline, "
 
 
 def consequence_of(otherwise: str) -> str:
-    """Return what has happened to a question that was declined or has expired, as a sentence.
+    """Return, as a sentence, what has followed because a question was declined or has expired.
 
-    `otherwise` is the sentence of the question, with its beginning.
+    `otherwise` is the sentence of the question, with its beginning `IF_DECLINED`.
     """
     rest = otherwise.removeprefix(IF_DECLINED)
     return f"{rest[:1].upper()}{rest[1:]}"
@@ -135,7 +138,7 @@ def make_form(
         about: its subject and the steps that wait for it, in sentences.
         otherwise: the rest of the sentence that begins with "If you decline, ".
         shown: any text, which is shown below the question.
-        choices: the effects of the answers; without `schema` these are all possible answers.
+        choices: the effects of the answers. Without `schema`, no other answers are possible.
         schema: the JSON Schema of the answer, if it is not a choice among texts.
         priority: its urgency.
 
@@ -178,8 +181,9 @@ def quote_question(
 ) -> Inquiry:
     """Return the words of a model, a plan or a plug-in as a question. Never raises.
 
-    If the words have only one question, at their end, it becomes the question's sentence. The words before it are shown
-    below. Otherwise the sentence asks for an answer to the words, and all words are shown below.
+    If the words contain one question only, and end with it, their last sentence becomes the question's sentence. The
+    words before this sentence are shown below it. Otherwise the sentence asks for an answer to the words, and all words
+    are shown below.
 
     Args:
         who: the one who wrote the words, such as `The model`.
@@ -205,10 +209,10 @@ def quote_question(
 
 
 def split_last_question(words: str) -> tuple[str, str]:
-    """Return a text without its last sentence, and this sentence, if it is the only question in the text.
+    """Split off a text's last sentence, if this sentence is the only question in the text.
 
-    Otherwise return the whole text and an empty text. A sentence ends at the end of a line, and at a full stop, an
-    exclamation or a question mark before a blank.
+    Return the text before it, and the sentence. If there is no such sentence, return the whole text and an empty text.
+    A sentence ends at the end of a line, and at a full stop, an exclamation or a question mark before a blank.
     """
     *before, line = _SENTENCE_ENDS.split(block(words).strip()) or [""]
     if not line.endswith("?") or any("?" in item for item in before):
@@ -218,7 +222,10 @@ def split_last_question(words: str) -> tuple[str, str]:
 
 
 def join_questions(inquiries: Sequence[Inquiry], subject: str) -> Inquiry:
-    """Return several questions joined into one, which a text answers. A single question is returned unchanged."""
+    """Return several questions joined into one question, whose answer is a text.
+
+    A single question is returned unchanged.
+    """
     if len(inquiries) == 1:
         return inquiries[0]
     shown = "\n".join(f"{number}. {item.whole}{_options_text(item)}" for number, item in enumerate(inquiries, 1))
@@ -280,7 +287,7 @@ def _is_sentence(text: str) -> bool:
 
 
 def _list_answers(schema: Mapping[str, Any]) -> list[str] | None:
-    """Return the answers that a schema allows; None if they are no finite list."""
+    """Return the answers that a schema allows; None unless the form is a choice, or yes or no."""
     form = answer_form(schema)
     if form == "choice":
         return options_of(schema)

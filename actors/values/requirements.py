@@ -35,7 +35,7 @@ class RequirementSource(StrEnum):
 
 
 POLICY = "The text is a policy or a manual and asks for no work, so its rules are not counted as demands."
-"""What a reading says of such a text."""
+"""What `DemandReading.unread` says about a text that is a policy or a manual."""
 
 
 DemandPlace = tuple[RequirementKind, int, int]
@@ -61,7 +61,7 @@ class Requirement(NamedTuple):
     text: str
     """The demand in words, for people and models."""
     quote: str
-    """The words of the source that state it, with white space folded."""
+    """The words of the source that state it, with white space normalised."""
     source: str = RequirementSource.PROBLEM
     """Its source, a value of `RequirementSource`."""
     tokens: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ class Demand(NamedTuple):
     """The `requirement_id` of the quote, so that a requirement with this quote has the same id."""
     kind: RequirementKind
     quote: str
-    """The words of the source, with white space folded."""
+    """The words of the source, with white space normalised."""
     source: RequirementSource
     start: int
     """The offset of its beginning in the source text, in characters."""
@@ -134,7 +134,8 @@ class DemandReading(NamedTuple):
 def requirements_in(value: Any) -> Iterator[Requirement]:
     """Yield the requirements in a JSON list. Other items are left out. Never raises.
 
-    Their ids are made from the quotes, and replace any ids of the items. An optional field of a wrong type is empty.
+    The ids of the requirements are made from the quotes, and replace any ids in the list. An optional field of a wrong
+    type is empty.
     """
     for item in value if isinstance(value, list | tuple) else ():
         if not isinstance(item, Mapping):
@@ -150,10 +151,10 @@ def requirements_in(value: Any) -> Iterator[Requirement]:
 
 
 def own_ids(value: Any) -> dict[str, str]:
-    """Return the ids made from quotes, by the ids that the model chose for the same requirements in a JSON list.
+    """Return the id made from the quote for each id that a model chose in a JSON list of requirements.
 
-    Ids that are already made from quotes are left out. A model does not know these ids, so it refers to requirements by
-    ids of its own. Never raises.
+    A model does not know the ids made from quotes, so it refers to requirements by ids of its own. An id that is
+    already made from its quote is left out. Never raises.
     """
     made_ids = {
         own: item.id
