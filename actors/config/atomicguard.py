@@ -52,8 +52,9 @@ _STEP_IGNORED = {
     "metadata": _UNUSED,
 }
 _FOREIGN_STEP_IGNORED = {**_STEP_IGNORED, "model": _MODEL}
-"""The ignored keys of a step in AtomicGuard's files. Its `model` names a model of Ollama; elsewhere, it has the form of
-`--model`."""
+"""The ignored keys of a step in AtomicGuard's files. There, `model` names a model of Ollama. In other files, `model`
+has the form of `--model`.
+"""
 _WORKFLOW_KEYS, _STEP_KEYS = keys_of(Workflow), keys_of(ActionPair)
 _REPLAN_WORKFLOW_KEYS = _WORKFLOW_KEYS - {
     *("name", "description", "constraints", "rmax", "r_patience", "e_max", "action_pairs"),

@@ -1,7 +1,8 @@
 """Draws a workflow as text (Mermaid, DOT) or as a graph: steps, guards, budgets, `requires` and escalation edges.
 
-Escalation edges are dashed. They go from a step to its escalation targets, or to the steps that it requires if it names
-no targets, but only to steps with a `backtrack_budget`. The pattern of step ids needs no escaping; labels are escaped.
+Escalation edges are dashed. They go from a step to its escalation targets. If a step names no targets, its edges go to
+the steps that it requires. No such edge goes to a step without a `backtrack_budget`. The pattern of step ids needs no
+escaping; labels are escaped.
 """
 
 from collections.abc import Iterator

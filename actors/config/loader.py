@@ -70,7 +70,7 @@ ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"
 """The shipped workflow for each name in the seeds' evaluation."""
 
 _SHARED_PROMPTS = "planning"
-"""The shipped prompts file whose `sections` are used by files that have none."""
+"""The shipped prompts file whose `sections` are used by prompts files without sections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,9 @@ class LoadedWorkflow:
     children: Mapping[str, tuple["LoadedWorkflow", Policy]] = field(default_factory=dict)
     """The workflows that steps run (`generator: workflow:NAME`), by name; filled by `check_workflow`."""
     missing: tuple[str, ...] = ()
-    """A phrase for each prompt entry that the file lacks. Only a file of AtomicGuard may lack any, and it cannot run
-    until they are added."""
+    """A phrase for each prompt entry that the file lacks. Only a file of AtomicGuard may lack entries. Its workflow
+    cannot run until they are added.
+    """
 
 
 def shipped_workflows(root: Path) -> tuple[str, ...]:
@@ -148,7 +149,7 @@ def _load_prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> t
 
 
 def _note_missing_prompt(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
-    """Return the workflow; if a step of an AtomicGuard file has no prompt, that is noted in `missing`.
+    """Return the workflow. If a step of an AtomicGuard file has no prompt, `missing` has a phrase about it.
 
     Raises:
         UsageProblem: the step has no prompt, and the file is not AtomicGuard's.
@@ -166,7 +167,8 @@ def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
     """Return the policy. A relative path is resolved against `folder`, the workflow's folder.
 
     Raises:
-        UsageProblem: there is no such policy, or it is invalid. It names the file, the line and the nearest valid name.
+        UsageProblem: there is no such policy, or it is invalid. The error names the file, the line and the nearest
+            valid name.
     """
     return policy_document(name_or_path, root, folder).read_as(Policy)
 

@@ -79,7 +79,7 @@ class PluginSpec:
 
     @property
     def is_ours(self) -> bool:
-        """Whether a distribution of Replan has the model. It then runs in this process, and names no file."""
+        """Whether a distribution of Replan has the model. Such a model runs in this process, and names no file."""
         return self.prefix in OURS
 
 
@@ -104,7 +104,9 @@ OURS = tuple(prefix for groups in EXTRAS.values() for prefix in groups.get("mode
 No server's model has such a prefix, so runs store these models unchanged.
 """
 _FREQUENT = ("anthropic", "openai-responses", "template", "scripted", "replay", "recorded", *OURS)
-"""The prefixes that an error may suggest for a misspelt one. Others resemble names of models such as `llama3:8b`."""
+"""The prefixes that an error may suggest for a misspelt prefix. Other prefixes resemble names of models such as
+`llama3:8b`.
+"""
 _PLUGIN = "plugin"
 """The prefix that a run adds to a plug-in's model, because `PREFIX:TEXT` may also be a server's name for a model."""
 _PREFIXES = frozenset((*_FREQUENT, *PROVIDERS, _PLUGIN)) - {"openai", *OURS}
@@ -173,7 +175,7 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
     """Check that the provider of a model accepts the settings of its calls.
 
     Raises:
-        UsageProblem: it does not; the cause names the settings that it refuses.
+        UsageProblem: the provider refuses settings; the cause names them.
     """
     spec = parse_model_spec(model) if fields else None
     if isinstance(spec, Named) and (refused := PROVIDERS[spec.provider].refused_settings(fields)):

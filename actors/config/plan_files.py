@@ -1,7 +1,7 @@
 """Replaces the plan files in a template selector's settings by their plans, when a workflow is loaded.
 
-A run thus stores the content of the files, and its content hash covers them. A relative path counts from the workflow's
-file.
+So a run stores the content of the files, and the content hash of the workflow covers them. A relative path counts from
+the workflow's file.
 """
 
 from collections.abc import Callable, Mapping
@@ -86,7 +86,7 @@ def _read_plan_file(path: Path, keys: KeyPath, problem: MakeProblem) -> dict[str
 
 
 def _first_error(plan: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the place, if any, and the cause of the first error in reading a plan; empty if it can be read.
+    """Return the place, if any, and the cause of the first error in reading a plan; empty if the plan can be read.
 
     The guard of the template step judges everything else about the plan.
     """

@@ -1,7 +1,4 @@
-"""The built-in guards, and the guard of a step, which a workflow and the known factories make.
-
-Errors of a plug-in's guard name the guard.
-"""
+"""The built-in guards, and how the guard of a step is made. Errors of a plug-in's guard name the guard."""
 
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
@@ -69,8 +66,8 @@ class PlugInFailed(Exception):
 def attribute_errors(plugin: str) -> Iterator[None]:
     """Raise every error of the block as a `PlugInFailed` that begins with `plugin`, such as `guard small`.
 
-    For an exception group, the root cause is reported. An error that already names a plug-in is raised unchanged. So
-    are cancellations and interrupts, because they are not errors of the plug-in.
+    For an exception group, the root cause is reported. An error that already names a plug-in is raised unchanged.
+    Cancellations and interrupts are raised unchanged too, because they are not errors of the plug-in.
     """
     try:
         yield
@@ -91,7 +88,7 @@ def _error_to_report(error: BaseException) -> Exception | None:
 
 
 _NOT_A_PLUG_IN = {"actors", "replan", "runtime", "anyio", "outcome", "trio"}
-"""The packages of this program, and those that run a plug-in's tasks: their code is not the plug-in's."""
+"""The packages of this program, and the packages that run a plug-in's tasks. Their code is not code of the plug-in."""
 
 
 def _place_of(error: Exception) -> str:
@@ -209,7 +206,8 @@ def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFact
 def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
     """Return the names by which `guard_config` may name a member of a composite; empty if the guard is not a composite.
 
-    At the target level, a member may replace guards that the file names. Then their names come before its own.
+    At the target level, a member may replace guards that the file names. Then the names of the replaced guards come
+    before the member's own name.
     """
     pair = workflow.action_pairs[step]
     if not isinstance(pair.guard, Composite):

@@ -86,7 +86,7 @@ class Workflow(Config):
     search: Search = "depth_first"
     """The search strategy: a name, a name with its numbers (`beam:4`), or a mapping."""
     target_guard_level: GuardLevel = "medium"
-    """The level at which all leaves check plans. If missing, the strictest that a guard of a leaf names."""
+    """The level at which all leaves check plans. If missing: the strictest level of a leaf's guard."""
     assurance: Assurance = "strong_cyclic"
     """The guarantee that an expansive plan guard demands for all traces that do not escalate."""
     rmax: Positive = 3
@@ -259,7 +259,7 @@ class Workflow(Config):
         return Composite.model_validate({guard.kind: tuple(dict.fromkeys(members))})
 
     def guard_at_target_level(self, step: str, guard: str) -> str:
-        """Return the name of a guard, or for a plan guard of a leaf the plan guard of the target level."""
+        """Return the name of a guard. For a plan guard of a leaf, return the plan guard of the target level."""
         return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.graph.leaves else guard
 
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
@@ -292,7 +292,10 @@ class Workflow(Config):
         return self.action_pairs[step].timeout_seconds or self.model_timeout_seconds
 
     def set_for_every_step(self, own: str, common: str, value: float) -> "Workflow":
-        """Return the workflow with `value` for its key `common`, and no step's `own`. Raises `UsageProblem`."""
+        """Return the workflow with `value` for its key `common`, and without the key `own` in every step.
+
+        Raises `UsageProblem`.
+        """
         pairs = {step: pair.model_dump() | {own: None} for step, pair in self.action_pairs.items()}
         return self.changed(**{common: value}, action_pairs=pairs)
 

@@ -35,12 +35,12 @@ def check_workflow(
 ) -> tuple[LoadedWorkflow, Policy]:
     """Return a workflow and its policy, ready to be run.
 
-    The guards and generators in a file of AtomicGuard are classes in that project's examples. The unknown ones are
-    reported as one problem, or as a notice if the workflow is not `to_run`.
+    The guards and generators in a file of AtomicGuard are classes in that project's examples. Unknown guards and
+    generators are reported as one problem, or as a notice if the workflow is not `to_run`.
 
     Raises:
-        UsageProblem: the first problem. Names are checked first, because the role of a step follows from its guard: a
-            misspelt guard would be reported as a missing prompt.
+        UsageProblem: the first problem. Names are checked first, because the role of a step follows from its guard:
+            otherwise a misspelt guard would be reported as a missing prompt.
     """
     return _Loader(root, guards, generators, to_run).load(name_or_path, ())
 
@@ -112,8 +112,9 @@ class _Loader:
 
 
 SEARCHES = ("depth_first", "iterative_deepening")
-"""The searches with only one branch. A belief policy needs one of them, because it cannot choose the moves of the
-others."""
+"""The searches with only one branch. A belief policy needs one of these searches, because it cannot choose the moves of
+other searches.
+"""
 
 
 def check_belief(loaded: LoadedWorkflow, policy: Policy) -> None:

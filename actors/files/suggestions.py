@@ -1,4 +1,7 @@
-"""Hints for unknown names. A retired name gets its replacement; a misspelt name gets the nearest valid name."""
+"""Hints for unknown names. The hint for a retired name is its replacement.
+
+The hint for a misspelt name is the nearest valid name.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -74,7 +77,7 @@ _NAMES_MAX = 20
 def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Written | None = None) -> str:
     """Return a hint: the nearest known name, or a list of known names if no name is near.
 
-    With `written`, a name that is retired in that place gets the sentence about its replacement.
+    With `written`, the hint for a name that is retired in that place is the sentence about its replacement.
     """
     if written and (retired_notice := describe_retired(name, written)):
         return retired_notice

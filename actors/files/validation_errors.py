@@ -48,7 +48,7 @@ class ParsedFile:
         return UsageProblem(cause, place=self.place(path), hint=hint)
 
     def read_as(self, model: type[M], value: Mapping[str, Any] | None = None) -> M:
-        """Return the value, or another one in its place, as a model. Raises `UsageProblem` for its first error."""
+        """Return the file's value, or `value` if it is given, as a model. Raises `UsageProblem` for the first error."""
         try:
             return model.model_validate(self.value if value is None else value)
         except ValidationError as error:

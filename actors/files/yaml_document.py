@@ -24,10 +24,10 @@ FILE_BYTES_MAX = 1024 * 1024
 NODES_MAX = 50_000
 """The largest number of values in one document, counted after its aliases are expanded.
 
-A few hundred bytes of nested aliases would exceed it.
+A few hundred bytes of nested aliases can stand for more values.
 """
 _BESIDE_MAX = 1_000
-"""The largest number of files beside a missing one that are searched for its name."""
+"""The largest number of files beside a missing file that are searched for a similar name."""
 DEPTH_MAX = 50
 """The largest number of levels of nesting. A workflow needs five levels. Python's recursion limit is far higher."""
 

@@ -248,8 +248,8 @@ class _Tail:
     def text(self) -> str:
         """The last bytes as text.
 
-        If earlier bytes were dropped, the text begins at the start of a line, if it has a line start. So the text
-        contains no part of a secret.
+        If earlier bytes were dropped, the cut first line is left out too, unless it is the only line. So the text does
+        not begin with a part of a secret.
         """
         data = bytes(self._data[-self._bytes_max :])
         if self._is_cut or len(self._data) > self._bytes_max:

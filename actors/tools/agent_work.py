@@ -72,7 +72,10 @@ def merge_use(name: str, base: str, commit: str) -> ToolUse:
 
 
 def earlier_attempts(name: str) -> tuple[str, ...]:
-    """Return the names of the earlier attempts of a visit. `name` is an attempt's name, and ends with its number."""
+    """Return the names of the earlier attempts of a visit.
+
+    `name` is the name of an attempt, and ends with the attempt's number.
+    """
     start = name.rstrip("0123456789")
     return tuple(f"{start}{number}" for number in range(1, int(name[len(start) :] or 1)))
 
@@ -155,7 +158,7 @@ class AgentReport:
     """The report's final text; empty if it has no text."""
     cost: ToolCost
     problem: str = ""
-    """The failure in the report, or why the output cannot be read, in one line; empty if it reports no failure."""
+    """The failure in the report, or why the output cannot be read, in one line; empty if there is no failure."""
 
 
 def read_report(form: Literal["claude", "codex", "none"], output: str) -> AgentReport:

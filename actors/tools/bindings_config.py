@@ -65,7 +65,7 @@ class StepTokens(Config):
     delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that the step's success deletes, before its effects are added."""
     outcomes: dict[OutcomeName, OutcomeTokens] = Field(default_factory=dict, max_length=50)
-    """The changes of outcomes, by their names in the binding. An outcome without a name here changes nothing more."""
+    """The changes of outcomes, by their names in the binding. An outcome not named here changes nothing else."""
     guard: PlanName | None = None
     """The name under `guards` that checks the step; null if no guard checks it."""
     retry_budget: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 3

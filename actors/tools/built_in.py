@@ -1,8 +1,8 @@
 """The built-in tools of an execution, which read, write, record and merge files. `open_tools` adds the user's tools.
 
 `workspace:merge` merges the work of an agent into the workspace, once. The result of the merge is recorded as a commit
-before the first file is written. After a crash, a repeated call finds that commit by its name. Then it writes those
-files that have not changed since before the merge.
+before the first file is written. After a crash, a repeated call finds that commit by its name. Then the call writes the
+files that still have their state from before the merge.
 """
 
 import hashlib

@@ -97,7 +97,10 @@ def check_before_calls(
 
 
 async def claim_workspace(workspace: Workspace) -> None:
-    """Wait until the run has the lock of its workspace. Raises `CallRefused` if it gets none, or the folder is gone."""
+    """Wait until the run has the lock of its workspace.
+
+    Raises `CallRefused` if the lock stays held or the folder is gone.
+    """
     if workspace.was_moved():
         raise CallRefused(ToolOutcome.PERMANENT, f"the workspace {str(workspace.folder)!r} is not there any more")
     if not await workspace.take_lock():

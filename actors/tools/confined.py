@@ -59,9 +59,9 @@ def write_inside(
 ) -> None:
     """Replace a whole file below an open folder, or create it with the folders above it.
 
-    The file's mode is kept, unless `executable` says whether the file may be executed. After a crash it has the old or
-    the new content. Raises `OutOfBounds` if it is not a regular file, and `OSError`. A link is replaced only with
-    `replaces_link`.
+    The file's mode is kept, unless `executable` says whether the file may be executed. After a crash, the file has the
+    old or the new content. Raises `OutOfBounds` if it is not a regular file, and `OSError`. A link is replaced only
+    with `replaces_link`.
     """
     with _parent_of(folder, path, make=True) as (parent, name):
         mode = None

@@ -1,9 +1,9 @@
-"""The workspace of a fork: a folder of its own, with the files of a snapshot of the other run.
+"""The workspace of a fork: a folder of its own, with the files of a snapshot of the run that was forked.
 
-For a commit, a git worktree is made, without hooks and filters. If the other run's workspace is not a git repository,
-its snapshots have only hashes. Then the folder is copied, if it has not changed since the snapshot. Neither way changes
-the other run's workspace. When the fork is deleted, its folder is removed too, unless the folder has changed since the
-fork's last snapshot.
+For a commit, a git worktree is made, without hooks and filters. If the workspace of the forked run is not a git
+repository, its snapshots have only hashes. Then the folder is copied, if it has not changed since the snapshot. Neither
+way changes the workspace of the forked run. When the fork is deleted, its folder is removed too, unless the folder has
+changed since the fork's last snapshot.
 """
 
 import os
@@ -34,7 +34,8 @@ ANOTHER = "name another folder with --workspace"
 def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: str) -> None:
     """Make the workspace of a fork in a folder that `free_folder` has returned.
 
-    `snapshot` is the id of a snapshot of `source`, the other run's workspace. `run` is the id of the fork.
+    `snapshot` is the id of a snapshot of `source`, the workspace of the run that was forked. `run` is the id of the
+    fork.
 
     Raises `UsageProblem` if the files of the snapshot are no longer known. If `source` is not a git repository, it must
     not have changed since the snapshot, and no run may work in it. After an error, nothing is left behind.
@@ -140,8 +141,8 @@ class LeftFolder:
 def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFolder | None:
     """Remove the folder that `make_workspace` has made for a fork, unless it has changed since the last snapshot.
 
-    `snapshot` is the id of the last snapshot in the fork's records, `run` the id of the fork. The folder is also kept
-    if it was not made from this home or cannot be removed. None if the folder does not exist.
+    `snapshot` is the id of the last snapshot in the fork's records. `run` is the id of the fork. The folder is also
+    kept if it was not made from this home or cannot be removed. Return None if the folder does not exist.
     """
     if not os.path.lexists(folder):
         return None

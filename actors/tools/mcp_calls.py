@@ -71,8 +71,8 @@ async def open_call(
     """Yield a call with checked arguments. With `lists` no tool is called: the output has the schemas of all tools.
 
     A server that is a program has been started in `folder`, and waits to be released. The server inherits the open
-    files `inherited`. `confined` are a program and arguments to put before it, `added` further environment variables.
-    If the call cannot be made, a refused call is yielded.
+    files `inherited`. `confined` are a program and arguments to put before the server's program. `added` are further
+    environment variables. If the call cannot be made, a refused call is yielded.
     """
     async with AsyncExitStack() as stack:
         call: PreparedCall

@@ -1,7 +1,7 @@
 """One session with an MCP server: the tool is compared with the server's list of tools, and is then called.
 
 If the call returns a task, the task is polled until it ends. Tasks are the extension `io.modelcontextprotocol/tasks` of
-2026-07-28. If the server does not have it, nothing changes.
+2026-07-28. If the server does not have the extension, each call returns its result directly.
 """
 
 import json
@@ -167,7 +167,10 @@ async def call_server(
     streams: AbstractAsyncContextManager[Streams],
     send: Callable[[], None],
 ) -> ToolResult:
-    """Return the result of a call. `send` is called right before sending it. Raises nothing except cancellation."""
+    """Return the result of a call. `send` is called right before the call is sent.
+
+    Raises nothing except cancellation.
+    """
     return await _talk(streams, lambda client: _call(spec, arguments, client, send))
 
 

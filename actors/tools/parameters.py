@@ -187,7 +187,7 @@ def problem_with(parameter: Parameter, value: Any) -> str:
 def path_problem(path: str) -> str:
     """Return why a text is not a path below the workspace, as half a sentence; empty if it is such a path.
 
-    A path is relative, has no parent folder and no control characters, and cannot be mistaken for an option.
+    A path is relative, has no part `..` and no control characters, and cannot be mistaken for an option.
     """
     if not path or not path.isprintable():
         return "should be a path without control characters" if path else "should be a path, not an empty text"

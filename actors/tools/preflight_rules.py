@@ -1,6 +1,7 @@
 """The preflight check of a plan: its needed tools, files, servers and disk space, and the verdict on them. Pure.
 
-A need that is not met is an error. If nobody can tell whether a need is met, it is a warning, which never stops a plan.
+A need that is not met is an error. If nobody can tell whether a need is met, the finding is a warning, which never
+stops a plan.
 """
 
 import json
@@ -214,7 +215,7 @@ def _existing_paths(use: ToolUse, tools: ToolSet) -> Iterator[str]:
 
 
 def _made_by(use: Use, tools: ToolSet) -> tuple[str, ...] | None:
-    """Return the files that a use makes; None if they are not declared, as for a person."""
+    """Return the files that a use makes; None if it declares none. The work of a person declares none."""
     match use:
         case ModelUse():
             return (use.file,)
@@ -233,7 +234,7 @@ def _is_inside(made: str, path: str) -> bool:
 
 
 def _steps_before(program: Program, step_id: str) -> list[str]:
-    """Return the ids of the steps that run before a step: it waits for them or for their tokens, directly or not."""
+    """Return the ids of the steps for which, or for whose tokens, a step waits, directly or not."""
     makers: dict[int, list[int]] = {}
     for index, added in enumerate(program.adds):
         for token in bits(added):

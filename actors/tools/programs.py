@@ -1,9 +1,9 @@
 """Finds the programs of commands, and the built-in sandbox, `wrap: [isolated]` (Linux).
 
 A program is named by a path, or it is in an absolute folder of `PATH`. In the sandbox, a tool has its own PID namespace
-and network namespace: it sees no other process and no network. Everything that it has started ends with it, even
-processes that have left its process group. It sees the same files as without the sandbox. The sandbox is made by
-bubblewrap, or else by util-linux. If the kernel does not let this user make namespaces, there is no sandbox.
+and network namespace: it sees no other process and no network. Everything that the tool has started ends with the tool,
+even processes that have left its process group. The tool sees the same files as without the sandbox. The sandbox is
+made by bubblewrap, or else by util-linux. If the kernel does not let this user make namespaces, there is no sandbox.
 """
 
 import os
@@ -76,7 +76,7 @@ class NoIsolation(Exception):
 
 
 def sandbox_words(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words before a command that let it run in the sandbox that works here.
+    """Return the words that, put before a command, run it in the sandbox that works on this machine.
 
     Each sandbox is tried once, with a command that does nothing. Raises `NoIsolation`.
     """

@@ -1,4 +1,4 @@
-"""Python tools: how their functions are found and pinned without being run, and called in this process."""
+"""Python tools: finding and hashing their functions without running them, and calling them in this process."""
 
 import ast
 import hashlib
@@ -82,7 +82,7 @@ def check_module(module: str) -> Path | None:
 def _load_function(spec: PythonSpec) -> Callable[..., Any]:
     """Return a tool's function. Raises `CodeUnusable`.
 
-    The function's file is run, unless it has changed since it was pinned.
+    The function's file is run, unless it has changed since the run recorded its hash.
     """
     try:
         names = vars(importlib.import_module(spec.module)) if spec.module else _run_cached(Path(spec.file), spec.sha256)
@@ -99,7 +99,10 @@ def _load_function(spec: PythonSpec) -> Callable[..., Any]:
 
 
 def _run_cached(file: Path, sha256: str) -> dict[str, Any]:
-    """Run a file as its own module, once in this process, and return its names. A second call waits for the first."""
+    """Run a file as its own module, once in this process, and return its names.
+
+    Other calls wait until the file has run.
+    """
     name = f"_replan_tools_{file.stem}_{sha256[:32]}"
     with _RUNNING.setdefault(name, Lock()):
         return vars(sys.modules[name]) if name in sys.modules else _run_once(name, file, sha256)
@@ -136,12 +139,12 @@ def _load_plugin(spec: PluginToolSpec) -> Callable[..., Any]:
 def python(spec: PythonSpec | PluginToolSpec, workspace: Workspace) -> Tool:
     """Return a Python tool. The function is called as `function(workspace, **arguments)`. `workspace` is a `Path`.
 
-    For a tool of an installed sort, it is called as `call(settings, workspace, **arguments)`.
+    The function of an installed sort of tools is called as `call(settings, workspace, **arguments)`.
 
-    An async function runs in the driver's event loop. A sync one runs in a worker thread, which is abandoned if the
-    call is cancelled. Text, None and True are successes. False is a failure. `TimeoutError` and `ConnectionError` are
-    transient failures. `PermissionError` and code that cannot be loaded are permanent failures. Every other exception
-    is a failure. Arguments that are paths are given as `pathlib.Path`, below the workspace.
+    An async function runs in the driver's event loop. A sync function runs in a worker thread, which is abandoned if
+    the call is cancelled. Text, None and True are successes. False is a failure. `TimeoutError` and `ConnectionError`
+    are transient failures. `PermissionError` and code that cannot be loaded are permanent failures. Every other
+    exception is a failure. Arguments that are paths are given as `pathlib.Path`, below the workspace.
     """
     paths = {name for name, parameter in spec.parameters.items() if isinstance(parameter, PathParameter)}
 

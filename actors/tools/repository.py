@@ -163,7 +163,7 @@ class Repository:
 
     @property
     def note(self) -> Path:
-        """The file in the home that holds the workspace's repository and the latest run that took a first snapshot."""
+        """The file in the home that names the workspace's repository and the run whose first snapshot is the latest."""
         return self.store.with_suffix(".repository")
 
     def commit(self, run: str, name: str, parent: str) -> tuple[str, str, list[str]]:
@@ -291,8 +291,8 @@ def find_repository(
     """Return the repository whose top folder is the workspace; None for any other folder, even within a repository.
 
     `inherited` is the open file of the workspace's lock. At the `first` snapshot of a run, its repository is noted in
-    the home. Later another repository is refused, so a tool that writes `.git` cannot make Replan write elsewhere.
-    Raises `GitFailed`, `OSError`.
+    the home. At later snapshots, any other repository is refused, so a tool that writes `.git` cannot make Replan write
+    elsewhere. Raises `GitFailed`, `OSError`.
     """
     found = open_repository(workspace, home, inherited, limit)
     if found is not None:

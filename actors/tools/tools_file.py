@@ -61,7 +61,10 @@ def _program_problem(program: str) -> str:
 
 
 def _shell_code(words: Sequence[str]) -> int | None:
-    """Return the position of an option by which a shell runs the next word as code, as in `sh -c CODE`; else None."""
+    """Return the position of an option by which a shell runs the next word as code, as in `sh -c CODE`.
+
+    Return None if there is no such option.
+    """
     for position, (word, option) in enumerate(itertools.pairwise(words)):
         name = word.rpartition("/")[2].removesuffix(".exe")
         if name in _SHELLS and _CODE_OPTION.fullmatch(option):
@@ -152,7 +155,7 @@ class _Run(_Called):
     """How many bytes of output are kept: the first ones. The rest is read and dropped."""
 
     def _check_used(self, used: Mapping[str, KeyPath]) -> None:
-        """Raise an error unless the parameters are those in `used`, which has the place of a use by their names."""
+        """Raise an error unless the declared parameters are the keys of `used`. Its values are places that use them."""
         for name, path in used.items():
             if name not in self.parameters:
                 listed = f"parameters: {', '.join(self.parameters)}" if self.parameters else "add it under `parameters`"
@@ -230,7 +233,7 @@ TOOL_PLUGINS = PluginGroup(
 """The sorts of tools of installed distributions.
 
 `check(settings)` raises `ValueError` for settings of the tools file that cannot be used, and runs nothing. `call` does
-the work in a folder, `workspace`; what it returns and raises means the same as of a Python tool.
+the work in a folder, `workspace`; its results and errors mean the same as the results and errors of a Python tool.
 """
 
 

@@ -221,9 +221,9 @@ class ToolSet(Value):
     def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
         """Return the sorted things that a plan uses and the bindings do not provide, such as `guard 'all_tests_pass'`.
 
-        These are generators, guards and undo tools that are not bound. If all are bound, they are outcomes that no
-        binding reads, values that may be unknown, and missing arguments of undo tools. `known` are the tokens that hold
-        at the start and have a known value.
+        First, these are generators, guards and undo tools that are not bound. If all names are bound, the result has
+        outcomes that no binding reads, values that may be unknown, and missing arguments of undo tools. `known` are the
+        tokens that hold at the start and have a known value.
         """
         return self.unbound_names(plan) or tuple(
             sorted({*self._unread_problems(plan, known), *self._missing_undo_arguments(plan, known)})

@@ -134,7 +134,7 @@ class Workspace:
             return True
 
     async def take_lock(self) -> bool:
-        """Acquire the lock if it is not held. Return whether it is then held.
+        """Acquire the lock if it is not held. Return whether the lock is then held.
 
         Waits at most `LOCK_SECONDS` for processes that an earlier driver has left.
         """
@@ -148,7 +148,8 @@ def check_workspace(path: str | Path, home: Path) -> Path:
     """Return the absolute path of a folder that may be a workspace, without symbolic links.
 
     Raises:
-        UsageProblem: it is missing, no folder, a symbolic link or not writable, or it is in the home or holds it.
+        UsageProblem: the folder is missing, a symbolic link, not a folder, or not writable; or it is in the home, or
+            contains the home.
     """
     source = str(path)
     try:

@@ -1,8 +1,7 @@
 """A worktree made for one call: the files of a commit in a folder of the home, with their own repository.
 
-That repository reads the objects of the workspace's repository (git alternates), and shares nothing else with it.
-Changes of branches, hooks and the configuration are deleted with the folder. Of a worktree, Replan reads only the
-files.
+This new repository reads the objects of the workspace's repository (git alternates). The two share nothing else.
+Changes of branches, hooks and the configuration are deleted with the folder. Replan reads only the files of a worktree.
 """
 
 import os
@@ -131,8 +130,8 @@ def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> Non
 def make_worktree(workspace: Workspace, commit: str, folder: Path) -> None:
     """Make a worktree in a folder, with the files of a commit of the workspace's repository.
 
-    Files that an earlier worktree has left in the folder are removed first. Raises `GitFailed` and `OSError`. Then the
-    folder is removed too.
+    Files that an earlier worktree has left in the folder are removed first. Raises `GitFailed` and `OSError`. After an
+    error, the folder is removed.
     """
     repository = find_noted_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
     remove_worktree(folder)
@@ -256,7 +255,9 @@ def _sizes(repository: Repository, changes: tuple[TreeChange, ...]) -> int:
 
 @contextmanager
 def refuse_git_errors(doing: str) -> Iterator[None]:
-    """Turn errors of git and of the system into refusals of a call. Their reason begins with the clause `doing`.
+    """Turn errors of git and of the system into refusals of a call.
+
+    The reason of a refusal begins with the clause `doing`.
 
     Raises `CallRefused`: transient for a time limit and for system errors that may be temporary; else permanent.
     """
@@ -271,7 +272,7 @@ def refuse_git_errors(doing: str) -> Iterator[None]:
 
 
 def prepare_at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
-    """Return a function from a commit to a function that prepares a tool's calls on the files of that commit.
+    """Return a function that takes a commit, and returns a function that prepares a tool's calls on the commit's files.
 
     Each call has its own worktree, which is removed afterwards. `opened` returns the tool for a workspace.
     """
