@@ -68,7 +68,7 @@ class ActionPair(Config):
     guard_config: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the guard. In a composite, the key with a member's name has that member's settings."""
     child_calls: Positive | None = None
-    """The largest number of calls in one run of `workflow:NAME`; null uses its worst case or lower limit."""
+    """The largest number of calls in one run of `workflow:NAME`; null uses the lower of its worst case and limit."""
     deterministic: bool | None = None
     """Whether the step calls no model; null derives it from the generator."""
     concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4

@@ -67,7 +67,7 @@ def find_named(name: str, shipped: Path, kind: str, document: ParsedFile) -> Pat
 
 
 ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}
-"""The shipped workflow for each name in the seeds' evaluation."""
+"""The name of the shipped workflow for each alias."""
 
 _SHARED_PROMPTS = "planning"
 """The shipped prompts file whose `sections` are used by prompts files without sections."""

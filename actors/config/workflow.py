@@ -49,7 +49,7 @@ FREE_GENERATORS = TEMPLATE_GENERATORS | {TOOL_PLANS}
 """The built-in generators that call no model (S123)."""
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
-"""The names of the generator that calls the run's model. The seeds have one name for each kind of artifact."""
+"""The names of the generator that calls the run's model. AtomicGuard's files use one name per kind of artifact."""
 
 GuardLevel = Literal["minimal", "medium", "expansive"]
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
@@ -265,7 +265,7 @@ class Workflow(Config):
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
         """Return the escalation targets for the failures of each guard, by the guard's name in verdicts.
 
-        A plan guard of the target level without an entry uses the entry of the guard that it replaces.
+        If the plan guard of the target level has no entry, it uses the entry of the guard that it replaces.
         """
         pair = self.action_pairs[step]
         guards = [guard for guard in pair.guards if guard in pair.escalate_by_guard]

@@ -1,7 +1,4 @@
-"""Hints for unknown names. The hint for a retired name is its replacement.
-
-The hint for a misspelt name is the nearest valid name.
-"""
+"""Hints for unknown names: the replacement of a retired name, or the valid name nearest to a misspelt name."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal

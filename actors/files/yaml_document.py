@@ -20,7 +20,7 @@ from actors.files.validation_errors import KeyPath, ParsedFile, key_path
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in a file. People write these files by hand. The largest seed file has 13 kB."""
+"""The largest number of bytes in a file. People write these files by hand, so they are far smaller."""
 NODES_MAX = 50_000
 """The largest number of values in one document, counted after its aliases are expanded.
 

@@ -65,7 +65,7 @@ class Step(NamedTuple):
     retry_budget: int = RETRY_BUDGET_DEFAULT
     """The largest number of attempts, including the first; at least 1."""
     dependencies: frozenset[str] = frozenset()
-    """The ids of the steps that must be settled before it may start."""
+    """The ids of the steps that must have ended before it may start."""
     preconditions: frozenset[str] = frozenset()
     """The tokens that must hold before it may start."""
     effects: frozenset[str] = frozenset()

@@ -37,7 +37,7 @@ def check_inside(folder: int, path: str) -> bool:
 def read_inside(folder: int, path: str, bytes_max: int) -> bytes | None:
     """Return the content of a file below an open folder; None if the file does not exist.
 
-    Raises `OutOfBounds` if it is not a regular file, `TooLarge`, and `OSError`.
+    Raises `OutOfBounds` if the file is not regular. Raises `TooLarge`, `OSError`.
     """
     try:
         with _parent_of(folder, path) as (parent, name):
@@ -60,8 +60,8 @@ def write_inside(
     """Replace a whole file below an open folder, or create it with the folders above it.
 
     The file's mode is kept, unless `executable` says whether the file may be executed. After a crash, the file has the
-    old or the new content. Raises `OutOfBounds` if it is not a regular file, and `OSError`. A link is replaced only
-    with `replaces_link`.
+    old or the new content. Raises `OutOfBounds` if the path is not a regular file. Raises `OSError`. A link is replaced
+    only with `replaces_link`.
     """
     with _parent_of(folder, path, make=True) as (parent, name):
         mode = None

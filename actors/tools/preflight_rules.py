@@ -234,7 +234,7 @@ def _is_inside(made: str, path: str) -> bool:
 
 
 def _steps_before(program: Program, step_id: str) -> list[str]:
-    """Return the ids of the steps for which, or for whose tokens, a step waits, directly or not."""
+    """Return the ids of the steps that a step waits for, directly or not: for their end or for their tokens."""
     makers: dict[int, list[int]] = {}
     for index, added in enumerate(program.adds):
         for token in bits(added):

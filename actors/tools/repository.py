@@ -347,7 +347,7 @@ def open_repository(
 def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
     """Return the repository of a workspace, if it is the repository noted at the start of the run.
 
-    Raises `GitFailed` if it is another repository, and `OSError`.
+    Raises `OSError`, and `GitFailed` if the workspace has another repository.
     """
     found = open_repository(workspace, home, limit=limit)
     if found is None:

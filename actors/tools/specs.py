@@ -82,7 +82,9 @@ class McpSpec(Value):
     url: str = ""
     """The address of the server; empty for a program."""
     token_variable: str = ""
-    """The environment variable with the server's bearer token; empty if not needed. The token itself is not stored."""
+    """The environment variable with the server's bearer token; empty if no token is needed. The token itself is not
+    stored.
+    """
     parameters: Mapping[str, Parameter]
     repeatable: bool = False
     """Whether a second call does no harm, according to the tools file."""

@@ -187,7 +187,10 @@ class ToolSet(Value):
         return own or self.generators[step.generator]
 
     def guard_use(self, step: Step) -> Use | None:
-        """Return the use that checks a step; None without a guard. Raises `KeyError` if `unbound` reports the guard."""
+        """Return the use that checks a step; None if the step has no guard.
+
+        Raises `KeyError` if `unbound` reports the guard.
+        """
         own = self._bound_use(step, "guard")
         return own or (self.guards[step.guard] if step.guard else None)
 

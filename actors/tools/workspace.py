@@ -42,7 +42,7 @@ class WorkspaceLock:
         return (self._handle,) if self._handle >= 0 else ()
 
     def take(self, run: str) -> Holder | None:
-        """Acquire the lock for a run without waiting. Return None, or who else holds the lock.
+        """Acquire the lock for a run without waiting. Return who else holds the lock; None if the lock was acquired.
 
         Raises `UsageProblem` if the home cannot be written.
         """

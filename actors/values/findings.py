@@ -183,7 +183,9 @@ class Finding(Value):
     trace: tuple[str, ...] | None = None
     """A trace that leads to the problem. Its items are `STEP:ok`, `STEP:OUTCOME` or `STEP:fail`."""
     answer_schema: Mapping[str, Any] | None = None
-    """The JSON Schema that an answer must fit, if the message is a question that the artifact asks; else None."""
+    """The JSON Schema that an answer must fit, if the message is a question of the artifact; None for any other
+    message.
+    """
     asks: Inquiry | None = None
     """The question whose answer can settle the finding; None if the message is itself a question, or is only for
     models.
