@@ -1,6 +1,6 @@
 """Translates AtomicGuard's `workflow.json` files into workflows.
 
-Keys without an equivalent are ignored with a notice; a composite guard without one is an error.
+Keys without an equivalent are ignored with a notice; a composite guard without an equivalent is an error.
 
 The format is that of `src/atomicguard/schemas/` and `examples/` in https://github.com/thompsonson/atomicguard (v2.3.0
 and the branch feature/informed-backtracking).

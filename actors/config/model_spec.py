@@ -221,7 +221,7 @@ def describe_model(model: str) -> str:
 
 
 def suggest_built_in(name: str) -> str:
-    """Return the form of the built-in model with the most similar name; empty if none is similar."""
+    """Return the form of the built-in model with the most similar name; empty if no name is similar."""
     return _BUILT_IN.get(closest(name.lower(), _BUILT_IN, cutoff=0.75), "")
 
 

@@ -92,7 +92,7 @@ _NOT_A_PLUG_IN = {"actors", "replan", "runtime", "anyio", "outcome", "trio"}
 
 
 def _place_of(error: Exception) -> str:
-    """Return the last line of the plug-in that an error passed, as ` (FILE:LINE)`; empty if it passed none."""
+    """Return the last line of the plug-in that an error passed, as ` (FILE:LINE)`; empty if there is no such line."""
     frames = [
         (frame.f_code.co_filename, number)
         for frame, number in walk_tb(error.__traceback__)

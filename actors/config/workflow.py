@@ -202,7 +202,7 @@ class Workflow(Config):
 
     @cached_property
     def never_strict(self) -> str:
-        """Why `strict` cannot be set, as a sentence without its full stop; empty if it can be set."""
+        """Why `strict` cannot be set, as a sentence without its full stop; empty if `strict` can be set."""
         plans = [step for step in self.graph.leaves if self.role(step) == "plan"]
         if not plans:
             return "strict needs a last step that makes a plan"
@@ -315,8 +315,8 @@ def validate_names(
     """Check that every guard and generator is one of the known names; `document` gives the line numbers of errors.
 
     Raises:
-        UsageProblem: the first name that is unknown, with the nearest known one; or a step that calls the model but is
-            marked as deterministic, since its calls would not count.
+        UsageProblem: the first unknown name, with the nearest known name; or a step that calls the model but is marked
+            as deterministic, since its calls would not count.
     """
     document = document or ParsedFile(workflow.name, {})
     for step, pair in workflow.action_pairs.items():

@@ -92,7 +92,7 @@ _ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "now"))
 def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLEM) -> DemandReading:
     """Return the demands of a text, and which parts of the text were not read.
 
-    Never raises. The time is linear in the length of the text. It reads at most `READ_LENGTH_MAX` characters,
+    Never raises. The time is linear in the length of the text. The function reads at most `READ_LENGTH_MAX` characters,
     `READ_LINES_MAX` lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands. `unread` says what is left out.
     """
     read = "".join(text[:READ_LENGTH_MAX].splitlines(keepends=True)[:READ_LINES_MAX])

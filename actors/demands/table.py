@@ -34,7 +34,7 @@ from actors.values.requirements import POLICY, Requirement, RequirementKind, Req
 SHARE_LEAST = 0.25
 """The least share of a demand's words that a requirement must quote in order to stand for the demand."""
 WORDS_LEAST = 2
-"""The fewest words of a demand that a matching requirement must quote; one if the demand has only one word."""
+"""The fewest words of a demand that a matching requirement must quote. For a demand of one word, one word is enough."""
 COVERED_GUARD = "requirements_covered"
 """The name of the guard that compares the tools and tokens of requirements with the steps of a plan."""
 
@@ -68,7 +68,9 @@ class TableRow:
     assumed: str = ""
     """The meaning that the plan assumes for unclear words; empty if the text or an answer makes them clear."""
     end: str = ""
-    """What an execution of the plan has made of the demand: `met`, `kept` or `not met`; empty until that is known."""
+    """The result of an execution of the plan for the demand: `met`, `kept` or `not met`; empty until the result is
+    known.
+    """
 
     def to_json(self) -> dict[str, Any]:
         """Return the row as plain data."""
@@ -414,7 +416,7 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
     """Return whether a plan is proved, from the facts of its guard and its table of demands.
 
     `table` is None if another run compares the demands with the plan. `reads_text` tells whether a text-reading model
-    made the plan. `guard` names the guard that accepted the plan. It is used if the proof has no level.
+    made the plan. `guard` names the guard that accepted the plan. This name is used if the proof has no level.
     """
     words = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
     if proof.assurance:

@@ -52,7 +52,7 @@ def _make_without_settings(name: str, guard: Guard, config: Mapping[str, Any]) -
 
 
 class Fields:
-    """Checks the fields of one artifact. Each call is one check. It passes or adds findings, and never raises.
+    """Checks the fields of one artifact. Each call is one check. A check passes or adds findings, and never raises.
 
     `values` is the artifact's JSON object; None if the artifact has no object.
     """
@@ -380,7 +380,8 @@ def normalize_name(name: str) -> str:
 def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> list[Finding]:
     """Return the findings. If the run was given facts, the findings with the code become warnings.
 
-    Such a run plans the remaining part of an execution. Its start and goal are given, and a part of the work is done.
+    Such a run plans the remaining part of an execution. The start and goal of such a run are given, and a part of the
+    work is done.
     """
     if context.given is None:
         return list(findings)

@@ -257,7 +257,10 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
 
 
 def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
-    """Yield a finding for each cause of a dead end, with its shortest trace; then one for an endless run, if any."""
+    """Yield a finding for each cause of a dead end, with its shortest trace.
+
+    Then yield a finding for an endless run, if there is one.
+    """
     by_cause: dict[str, DeadEnd] = {}
     for end in exploration.dead_ends:
         by_cause.setdefault(_cause_of(end.trace), end)

@@ -85,8 +85,8 @@ def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> A
 
     `all_of` calls all members, and all must pass. `first_failure` stops at the first member that rejects. `majority`
     calls all members, and passes if more than half pass. Then the errors of the rejecting members become warnings.
-    `absent` is the number of members that are called elsewhere. They count as rejecting. The result is a verdict, or an
-    awaitable if a member is async.
+    `absent` is the number of members that are called elsewhere. These members count as rejecting. The result is a
+    verdict, or an awaitable if a member is async.
     """
 
     def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:

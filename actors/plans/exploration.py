@@ -93,8 +93,8 @@ def explore(
     """Visit at most `limit` configurations of a plan.
 
     With `until_success`, stop at the first trace that ends with the goal. With `until_ran`, stop after each of these
-    steps has run on some trace. The work is limited too, because a configuration may have many outcomes. It is counted,
-    not timed, so the result is the same on every machine.
+    steps has run on some trace. The work is limited too, because a configuration may have many outcomes. Work is
+    counted, not timed, so the result is the same on every machine.
     """
     sought = mask_of([program.order.index[step_id] for step_id in until_ran])
     return _Explorer(program, sought, until_success=until_success).run(limit)

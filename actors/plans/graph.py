@@ -53,7 +53,7 @@ class StepOrder:
 
 
 def order_of(plan: Plan, *, as_listed: bool = False) -> StepOrder | None:
-    """Return the plan's topological order; None if its dependencies have a cycle.
+    """Return the plan's topological order; None if the dependencies have a cycle.
 
     Step ids must be unique. Dependencies that name no step are ignored. Ties are broken by id, so the order does not
     depend on how the steps are listed. With `as_listed`, for people, ties are broken by the plan's own list.

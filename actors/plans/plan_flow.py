@@ -83,7 +83,7 @@ def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 def _leading_outcomes(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
     """Return the outcomes of a step that make a needed token.
 
-    The result is empty if every outcome makes one, or if the step's own effects have one.
+    The result is empty if the step makes a needed token whatever its outcome.
     """
     names = tuple(outcome.name for outcome in step.outcomes if not needed.isdisjoint(outcome.effects))
     return () if len(names) == len(step.outcomes) or not needed.isdisjoint(step.effects) else names

@@ -160,9 +160,9 @@ class Reducer:
     def _reachable(self, alive: int, pending: int, tokens: int) -> int:
         """Return the steps that may still run or become pending again. Some failure goes back in this program.
 
-        The set grows from the steps that can run now. So it lacks steps that can be reset only by their own failure.
-        Deletions are ignored. Settled steps that a failure can reset are kept, even if they cannot run: after a reset,
-        they block the steps that depend on them.
+        The set grows from the steps that can run now. So the set lacks steps that can be reset only by their own
+        failure. Deletions are ignored. Settled steps that a failure can reset are kept, even if they cannot run: after
+        a reset, they block the steps that depend on them.
         """
         program = self._program
         runnable, resettable = 0, 0
@@ -193,11 +193,11 @@ class Reducer:
 class StubbornSets:
     """Chooses the ready steps to explore first, so that not all interleavings are explored (Valmari 1990).
 
-    No other step can interfere with the chosen steps before they run. So for every trace, an explored trace differs
-    from it only in the order of independent steps. The final configurations, the steps that can run, and the existence
-    of an infinite trace are preserved. Steps that touch the tokens of an invariant count as dependent on each other.
-    This preserves the states that the invariant distinguishes. In a plan (not a policy) a trace of only successes
-    always ends, so no further condition is needed.
+    No other step can interfere with the chosen steps before they run. So for every trace, there is an explored trace
+    that differs only in the order of independent steps. The final configurations, the steps that can run, and the
+    existence of an infinite trace are preserved. Steps that touch the tokens of an invariant count as dependent on each
+    other. This preserves the states that the invariant distinguishes. In a plan (not a policy) a trace of only
+    successes always ends, so no further condition is needed.
     """
 
     def __init__(self, program: Program, reducer: Reducer, work: WorkLeft) -> None:

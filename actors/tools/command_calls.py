@@ -53,7 +53,7 @@ class RefusedCall(PreparedCall):
 
 
 def system_refusal(error: OSError, doing: str) -> CallRefused:
-    """Return the refusal of a call because of a system error. Its reason begins with the clause `doing`."""
+    """Return the refusal of a call because of a system error. The reason begins with the clause `doing`."""
     outcome = ToolOutcome.TRANSIENT if error.errno in _PASSING else ToolOutcome.PERMANENT
     cause = (error.strerror or str(error)).lower()
     return CallRefused(outcome, f"{doing}: {cause}")

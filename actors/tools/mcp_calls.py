@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
     """Return a tool of an MCP server. `outside` is the driver's environment, with the token if the server needs one.
 
-    The server says whether a call is a success or a failure. Its text is the output. A call is a permanent failure if
-    the server does not list the tool, lists other arguments, or refuses the token. It is a transient failure if an
-    address cannot be reached. It breaks off if the server ends, sends too much, or sends unreadable data. Whether the
-    call was sent is recorded.
+    The server says whether a call is a success or a failure. The text of its reply is the output. A call is a permanent
+    failure if the server does not list the tool, lists other arguments, or refuses the token. It is a transient failure
+    if an address cannot be reached. It breaks off if the server ends, sends too much, or sends unreadable data. Whether
+    the call was sent is recorded.
     """
 
     @asynccontextmanager

@@ -50,7 +50,7 @@ class GitTimedOut(GitFailed):
 
 
 class TimeLimit:
-    """The time that the commands of one snapshot may take together. It begins when this object is made."""
+    """The time that the commands of one snapshot may take together. The time begins when this object is made."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = SECONDS if seconds is None else seconds

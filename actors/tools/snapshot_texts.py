@@ -45,7 +45,7 @@ def read_snapshot(output: str) -> WorkspaceSnapshot:
 
 
 def touched_paths(changed: Collection[str], paths: Collection[str]) -> tuple[str, ...]:
-    """Return the sorted changed paths that equal one of `paths` or are below one."""
+    """Return the sorted changed paths that equal one of `paths` or are below one of them."""
     folded = [path.strip("/").removeprefix("./") for path in paths]
     return tuple(sorted(one for one in changed if any(one == path or one.startswith(f"{path}/") for path in folded)))
 

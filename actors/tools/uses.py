@@ -309,7 +309,8 @@ class ToolSet(Value):
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
         """Return the arguments of the call of an undo tool, as canonical text; None if an argument is unknown.
 
-        `call` are the arguments of the call that is undone. `values` are the values of tokens that were known after it.
+        `call` are the arguments of the call that is undone. `values` are the values of tokens that were known after
+        that call.
         """
         undo = self.undos[tool]
         spec = self.tools.get(tool)

@@ -75,7 +75,7 @@ class WorkspaceLock:
 
 
 def key_of(folder: Path) -> str:
-    """Return the name under which the home keeps the data of a workspace. It is made from the folder's path."""
+    """Return the name under which the home keeps the data of a workspace. The name is made from the folder's path."""
     return sha256(os.fsencode(folder)).hexdigest()[:32]
 
 

@@ -76,15 +76,14 @@ def worktree_folder(home: Path, run: str, name: str) -> Path:
 
 
 def temporary_folder(folder: Path) -> Path:
-    """Return the folder for temporary files of a program in a worktree. It is removed with the worktree."""
+    """Return the folder for temporary files of a program in a worktree. The folder is removed with the worktree."""
     return folder.with_name(f"{folder.name}.tmp")
 
 
 def remove_worktree(folder: Path) -> None:
-    """Remove a worktree, if it exists. Raises `OSError`.
+    """Remove a worktree, if it exists. Raises `OSError`. The worktree is renamed first.
 
-    It is renamed first. So if a driver is killed meanwhile, the remaining part of the worktree is never recorded as
-    work.
+    So if a driver is killed meanwhile, the remaining part of the worktree is never recorded as work.
     """
     index, renamed = _index_of(folder), folder.with_name(f"{folder.name}.gone")
     for file in (index, index.with_name(f"{index.name}.lock")):
@@ -259,7 +258,8 @@ def refuse_git_errors(doing: str) -> Iterator[None]:
 
     The reason of a refusal begins with the clause `doing`.
 
-    Raises `CallRefused`: transient for a time limit and for system errors that may be temporary; else permanent.
+    Raises `CallRefused`: transient for a time limit and for system errors that may be temporary; permanent for all
+    other errors.
     """
     try:
         yield

@@ -1,8 +1,10 @@
-"""Confines the files that a program may write (Landlock, Linux 5.13 or newer). It is run by path. Replan imports `abi`.
+"""Confines the files that a program may write (Landlock, Linux 5.13 or newer).
 
-`write_confinement.py COUNT PATH ... PROGRAM [ARGUMENT ...]`: executes the program. It and all programs that it starts
-can write, create and remove files only below the COUNT paths. They can read everything that their user may read.
-Missing paths are left out.
+The module is run as a script, by its path. Replan imports `abi`.
+
+`write_confinement.py COUNT PATH ... PROGRAM [ARGUMENT ...]`: executes the program. The program, and all programs that
+it starts, can write, create and remove files only below the COUNT paths. They can read everything that their user may
+read. Missing paths are left out.
 """
 
 import ctypes
