@@ -61,7 +61,7 @@ def verdict_without_answer(why: str) -> Verdict:
 
 
 def combine_with_review(guard: str | Composite, others: Verdict | None, person: Verdict) -> Verdict:
-    """Return the step's verdict: the person's verdict, combined with the verdict of other members (`others`), if any."""
+    """Return the step's verdict: the person's verdict, combined with the verdict of the `others`, if there is one."""
     if others is None or not isinstance(guard, Composite):
         return person
     return combine_verdicts(guard.kind, (*others.parts, person), len(set(guard.members)))
