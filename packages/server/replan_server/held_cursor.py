@@ -11,11 +11,11 @@ from runtime.logs import log
 from runtime.process.identity import identity, is_dead
 
 LEASE_SECONDS = 60.0
-"""How long a process holds a cursor without renewing it. It is renewed after half of this time."""
+"""How long a process holds a cursor without renewing it. The process renews it after half of this time."""
 UNREADABLE = (JournalDamaged, RunNotFound, KindUnknown, UsageProblem)
 """The errors which mean that this process cannot read a run."""
 LEAVE_SECONDS = 2.0
-"""The longest time to give up a cursor. After it, the lease ends by itself."""
+"""The time limit in seconds for releasing a cursor. After this time, the lease ends by itself."""
 
 
 class HeldCursor:
@@ -24,7 +24,7 @@ class HeldCursor:
     def __init__(
         self, journal: Journal[Any], name: str, *, passed: frozenset[str], topic: str, ask_seconds: float = 0.0
     ) -> None:
-        """Take the cursor's name, and the statuses of the runs that a new cursor has `passed`."""
+        """Take the cursor's name. `passed` has the statuses of the runs whose records a new cursor skips."""
         self._journal, self._name, self._passed = journal, name, passed
         self._owner, self._topic, self._ask_seconds = identity(), topic, ask_seconds
         self._left_out: set[str] = set()
@@ -58,7 +58,7 @@ class HeldCursor:
     def leave_out(self, run: str, error: Exception) -> None:
         """Exclude a run that this process cannot read.
 
-        The cursor stays before its records, because another process may be able to read them.
+        The cursor stays before the run's records, because another process may be able to read them.
         """
         self._left_out.add(run)
         log.get_logger(self._topic).warning("run.left_out", run_id=run, reason=str(error))

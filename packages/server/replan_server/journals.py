@@ -1,4 +1,7 @@
-"""Opens journals in Postgres, for URLs `postgresql://…`. The packages of extras are imported only then."""
+"""Opens journals in Postgres, for URLs `postgresql://…`.
+
+The packages of the extras are imported only when such a journal is opened.
+"""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager

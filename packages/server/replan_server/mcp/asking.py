@@ -38,7 +38,10 @@ def is_shown(question: Mapping[str, Any]) -> bool:
 
 
 def _message_of(question: Mapping[str, Any], trouble: str = "") -> str:
-    """Return the text of a form above its field. `trouble` says why the previous answer was refused; empty for none."""
+    """Return the text of a form above its field. `trouble` says why the previous answer was refused.
+
+    It is empty if no answer was refused.
+    """
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
     note = f"Asked by the run {question['run_id']}. To decline means that there will be no answer."
@@ -90,13 +93,13 @@ FORMS_MAX = 5
 FORM_SECONDS = 600.0
 """How long an older client's user may fill in one form while the call stays open, in seconds."""
 TRIES_MAX = 3
-"""How often one form is shown if its answers do not fit."""
+"""The largest number of times that one form is shown if its answers do not fit."""
 STEP_SECONDS = 10.0
 """How often a client is notified that its call still waits for its user, in seconds."""
 
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
-    """Return a run when it rests, or its state after some seconds. Ask its questions if the client can show forms."""
+    """Wait some seconds at most for a run to rest, and return it. Ask its questions if the client can show forms."""
     with call.desk.waits.take(call.who.client):
         troubles = await _post_answers(call, wanted.id)
         end = trio.current_time() + wanted.seconds
@@ -136,7 +139,8 @@ def _forms_of_round(run: str, asked: list[dict[str, Any]], told: Mapping[str, st
 async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
     """Post the answers in returned forms to the questions.
 
-    Return the questions that the forms do not answer, with the causes. The cause is empty if the user closed the form.
+    Return the questions that the forms do not answer, each with the cause. The cause is empty if the user closed the
+    form.
     """
     if call.state is None:
         return {}
@@ -159,7 +163,7 @@ async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
 
 
 async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
-    """Ask an older client's user. Return whether the question is now closed; False leaves it open without an answer."""
+    """Ask an older client's user. Return whether the question is closed now. False means that it stays open."""
     trouble = ""
     for _ in range(TRIES_MAX):
         filled = await _show_form(call, question, trouble)

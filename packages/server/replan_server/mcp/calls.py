@@ -68,7 +68,7 @@ class ToolCall:
         return {name: response for name, response in responses.items() if isinstance(response, ElicitResult)}
 
     def request(self, **given: Any) -> ProgramRequest:
-        """Return the request in the form of all interfaces. `given` are further fields of the request."""
+        """Return the request in the form that all interfaces share. `given` are further fields of the request."""
         return ProgramRequest(service=self.desk, who=self.who, terms=MCP, **given)
 
     async def progress(self, count: float, text: str) -> None:

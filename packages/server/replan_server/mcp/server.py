@@ -112,7 +112,10 @@ TEMPLATES = (
 
 
 async def _read_resource(desk: Desk, uri: str) -> Any:
-    """Return a resource as plain data. Raises `UsageProblem` for an unknown one, and the errors of `Reading.read`."""
+    """Return a resource as plain data.
+
+    Raises `UsageProblem` for an unknown resource, and the errors of `Reading.read`.
+    """
     if uri == "replan://offer":
         return offer_of(desk)
     if uri == RUNS or uri.startswith(f"{RUNS}?"):
@@ -199,7 +202,10 @@ def offered_tools(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOp
 
 
 def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
-    """Return a tool in the form in which clients list it. The annotations are only hints. The scope decides."""
+    """Return a tool in the form in which clients list it. The annotations are only hints.
+
+    The scope of the token decides what a client may do.
+    """
     gives = operation.gives
     assert not isinstance(gives, tuple), "a tool returns an object"
     schema = gives.model_json_schema(mode="serialization")

@@ -1,4 +1,4 @@
-"""Serves a home over MCP until a stop, with a host beside it. Keeps the key that seals the state at clients."""
+"""Serves a home over MCP until a stop, with a host beside it. Keeps the key that seals the state which clients hold."""
 
 import fcntl
 import json
@@ -43,7 +43,7 @@ LINE_BYTES_MAX = 4 * 1024 * 1024
 
 
 async def _serve_stdio(server: Server[Any]) -> None:
-    """Serve the client on standard input and output until it closes its end, or until this call is cancelled."""
+    """Serve the client on standard input and output until the client closes its end, or this call is cancelled."""
     async with _open_stdio() as (incoming, outgoing):
         lines = StreamLines(incoming, line_bytes_max=LINE_BYTES_MAX)
         writer = TextWriter(outgoing)
@@ -113,7 +113,7 @@ class TextWriter:
         self._stream, self._lock = stream, trio.Lock()
 
     async def write(self, text: str) -> None:
-        """Send a text. If the client has gone, do nothing, because its input ends too."""
+        """Send a text. If the client has gone, do nothing, because the server's input ends too."""
         try:
             async with self._lock:
                 await self._stream.send_all(text.encode("utf-8", "replace"))
@@ -133,7 +133,10 @@ SECONDS = 30 * 24 * 3600.0
 
 
 def security(folder: Path) -> RequestStateSecurity:
-    """Return the settings that seal state with the key of a home, whose folder exists. Raises `UsageProblem`."""
+    """Return the settings that seal state with the key of a home. The home's folder must exist.
+
+    Raises `UsageProblem`.
+    """
     return RequestStateSecurity(keys=[_key(folder / NAME)], ttl=SECONDS)
 
 
@@ -189,7 +192,7 @@ async def serve_mcp(
     report: Report,
     opened: Callable[[str], None],
 ) -> None:
-    """Serve the runs of a home until a stop is requested; over stdio, also until the client closes its end.
+    """Serve the runs of a home until a stop is requested or, over stdio, the client closes its end.
 
     `opened` is called with the address when the server listens on an address. Raises `UsageProblem` for a port that
     cannot be used, and the errors of `host`.

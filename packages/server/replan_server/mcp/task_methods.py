@@ -109,7 +109,7 @@ async def _follow(call: ToolCall, followed: dict[str, _Followed], meta: Mapping[
 
 
 async def _tell(call: ToolCall, task: str, last: _Followed, meta: Mapping[str, Any], *, changed: bool) -> None:
-    """Send a task's state if it has changed. It is read only after a change of its row, or at a ping."""
+    """Send a task's state if it has changed. The state is read only after a change of the run's row, or at a ping."""
     row = await call.desk.engine.journal.row(task)
     facts = row.last_seq, row.owner, row.last_posted, row.updated
     if changed and facts == last.facts:
@@ -168,7 +168,7 @@ def add_task_methods(server: Server[Any], desk: Desk) -> None:
 async def _carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awaitable[T]], *, task: str = "") -> T:
     """Return the result of a request about tasks. Raises `MCPError` for a bad request. A bug is logged.
 
-    `task` is the id in the request, which a header over HTTP repeats; empty if there is no id.
+    `task` is the task's id in the request; it is empty if the request has no id. Over HTTP, a header repeats the id.
     """
     call = ToolCall(desk, caller_of(context), context)
     if not call.modern:

@@ -22,7 +22,7 @@ from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.core.names import RUN_ID
 
 POLL_MS = 1_000
-"""The pause between two polls of a run under way, in milliseconds, that clients are told."""
+"""The pause that clients are told to make between two polls of a run under way, in milliseconds."""
 REST_POLL_MS = 5_000
 """The pause between two polls of a run that waits for a person, in milliseconds."""
 TERMINAL = frozenset({"completed", "failed", "cancelled"})
@@ -63,7 +63,7 @@ async def read_task_run(call: ToolCall, run: str) -> ShownRun:
 
 
 def _facts(shown: ShownRun) -> dict[str, Any]:
-    """Return the fields of every state of a task. A run is kept until a person deletes it."""
+    """Return the fields that a task has in every state. A run is kept until a person deletes it."""
     row = shown.row
     times = {"createdAt": _time(row.created), "lastUpdatedAt": _time(row.updated)}
     return {"taskId": row.run, **times, "ttlMs": None, "pollIntervalMs": POLL_MS}
@@ -90,7 +90,10 @@ def _failure(message: str) -> Mapping[str, Any]:
 
 
 def _tool_result(shown: ShownRun) -> dict[str, Any]:
-    """Return the final answer of the call that started the run: its result, as an error unless it succeeded."""
+    """Return the final answer of the call that started the run: the run's result.
+
+    It is marked as an error unless the run succeeded.
+    """
     try:
         answer = call_result(shown.result_json, is_error=shown.result.outcome != Outcome.SUCCESS)
     except UsageProblem as problem:

@@ -1,10 +1,10 @@
 """The address of a Postgres journal: its URL, read once, and the part of it that may be shown.
 
 A URL may hold a password, and a mistyped URL may hold it in the wrong place. So no message quotes a URL. Messages show
-the servers and the database, if both look like such names.
+the servers and the database, if both look like names.
 
 By default, a server on another machine must prove its name by a certificate (`sslmode=verify-full`). No server gets the
-password in clear text or as an MD5 hash (`require_auth`). The URL and the variables of libpq can change both.
+password in clear text or as an MD5 hash (`require_auth`). The URL and the variables of libpq can change both defaults.
 """
 
 import ipaddress
@@ -24,7 +24,7 @@ FORM = "postgresql://USER:PASSWORD@SERVER:5432/DATABASE"
 ESCAPE = "write special characters in the user's name and the password as %40, %2F, …"
 
 SECRET_MIN = 4
-"""The minimum length of a password that is removed from messages. Shorter ones occur in ordinary words."""
+"""The minimum length of a password that is removed from messages. Shorter passwords occur in ordinary words."""
 
 NO_WEAK_PASSWORDS = "!password,!md5"
 """The refused ways to sign in: with these, a false server would learn the password or its hash."""

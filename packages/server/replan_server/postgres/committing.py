@@ -1,9 +1,9 @@
 """Commits groups of jobs: retries after temporary errors, isolates failing jobs, and resolves interrupted commits.
 
-If a connection breaks before COMMIT was sent, nothing was written. If it breaks later, the transaction may have been
-committed. So each transaction writes its number into a row of its writer. After a broken connection, the writer reads
-this row under a lock. The lock waits until the interrupted transaction has ended, so the row shows whether it was
-committed.
+If a connection breaks before COMMIT was sent, nothing was written. If the connection breaks later, the transaction may
+have been committed. So each transaction writes its number into a row of its writer. After a broken connection, the
+writer reads this row under a lock. The lock waits until the interrupted transaction has ended, so the row shows whether
+it was committed.
 """
 
 import secrets
@@ -147,7 +147,7 @@ class Committer:
         return result
 
     def _end(self, link: DatabaseLink, connection: Connection) -> None:
-        """Commit. Raises `_NotCommittedError`, `JournalUncertain`, or `psycopg.Error` if nothing was committed."""
+        """Commit. Raises `JournalUncertain`; or `_NotCommittedError` or `psycopg.Error` if nothing was committed."""
         try:
             done = connection.execute("COMMIT")
         except psycopg.Error as error:

@@ -258,7 +258,10 @@ class StatementBatch:
 
 
 def array(kind: str, values: Sequence[Any]) -> object:
-    """Return an array value of a type: in the server's text form if no element needs quoting, else as a list."""
+    """Return an array value of a type.
+
+    It is a text in the server's form if no element needs quoting, otherwise a list.
+    """
     match kind:
         case "bigint" | "integer":
             texts = ["NULL" if value is None else str(int(value)) for value in values]

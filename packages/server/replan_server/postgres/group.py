@@ -42,7 +42,7 @@ def size_of(work: Request) -> int:
 
 
 def writes_early(work: RunOperation[Any]) -> bool:
-    """Return whether a part of a job is written before it decides."""
+    """Return whether a part of a job is written before the job decides."""
     return work.new is not None or any(entry.texts for entry in work.entries)
 
 
@@ -54,7 +54,7 @@ class Group:
     """The time, by the server's clock, after all locks were taken."""
     budget: HomeBudget
     totals: dict[TenantDay, Amount] | None = None
-    """The totals of the days, if these are locked. Otherwise the limits are checked when the totals are written."""
+    """The totals of the days; None if they are not locked. Then the limits are checked when the totals are written."""
     runs: dict[str, RunHead] = field(default_factory=dict)
     admitted: dict[str, RunHead] = field(default_factory=dict)
     messages: dict[tuple[int, str], InboxItem] = field(default_factory=dict)
@@ -64,10 +64,10 @@ class Group:
     changed: dict[int, tuple[int, int]] = field(default_factory=dict)
     """The epoch and the last record number of each changed run when it was locked, by the run's number."""
     records: list[tuple[int, Stored, bool]] = field(default_factory=list)
-    """New records with the numbers of their runs, and whether they end an append."""
+    """New records, each with the number of its run, and whether it ends an append."""
     named: set[tuple[bytes, int]] = field(default_factory=set)
     asked: dict[int, bytes] = field(default_factory=dict)
-    """The open questions of runs with new summaries, by number; empty if a run has none."""
+    """The open questions of each run with a new summary, by the run's number; empty if the run has no open question."""
     posted: list[tuple[int, str, InboxItem]] = field(default_factory=list)
     booked: dict[TenantDay, Amount] = field(default_factory=dict)
     """The amounts that this group adds to each tenant's total of a day."""

@@ -123,7 +123,7 @@ async def open_postgres(
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a database, and make its tables if they are missing.
 
-    When the context ends, all writes that it was given are done, and no thread or connection is left open.
+    When the context ends, all writes that the journal was given are done, and no thread or connection is left open.
 
     Args:
         address: the database.
@@ -131,7 +131,8 @@ async def open_postgres(
         budget: the daily budget; None means no limit.
         clock: takes the place of the server's clock, in tests.
         answer_seconds: how long to wait for an answer of the server before the connection is given up.
-        retry_seconds: how long a change is tried again while the server cannot be reached or others are in the way.
+        retry_seconds: how long a change is tried again while the server cannot be reached or other transactions block
+            the change.
 
     Raises `JournalUnreachable`, `JournalUnreadable`, `JournalNewer`, `JournalDamaged`.
     """

@@ -42,8 +42,8 @@ _OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
 def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead], None]) -> Deleted:
     """Delete runs.
 
-    Raises `RunNotFound`, and the errors of `check` for the row of a run that must stay. Then the caller ends the
-    transaction without a commit.
+    Raises `RunNotFound`, and the errors of `check` for the row of a run that must stay. After an error, the caller ends
+    the transaction without a commit.
     """
     held = _lock_rows(cursor, runs)
     for run in runs:

@@ -1,7 +1,7 @@
 """Reads from a Postgres journal outside of a group: rows, records, messages, due runs, and totals.
 
-For each run that it wakes, a host sends its queries in one message, with the end of the snapshot (`last`). On a busy
-machine, every round trip waits for several processes in turn.
+For each run that a host wakes, the host sends all queries in one message, with the end of the snapshot (`last`). On a
+busy machine, every round trip waits for several processes in turn.
 """
 
 import hashlib
@@ -50,10 +50,10 @@ _RECORDS_OF = (
 )
 _MESSAGES_OF = f"SELECT run, id, key, body, at, seal FROM replan.inbox WHERE run {_OF_RUNS} ORDER BY run, id"
 READ_AT_ONCE = 20
-"""How many runs are read together, in few messages, because other processes wait meanwhile."""
+"""How many runs are read together. This saves messages, because other processes wait meanwhile."""
 
 SHARED_BYTES = 16 * 1024 * 1024
-"""The cache of texts is cleared when it has more than this number of bytes of other runs."""
+"""The cache of texts is cleared when the texts of other runs in it have more than this number of bytes."""
 
 _DRIVABLE = "(%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
 _FREE = "(owner IS NULL OR lease_end <= %(now)s OR owner = ANY(%(dead)s::text[]))"
@@ -200,7 +200,7 @@ class PostgresReader(StoreReader):
         return self._cursor.execute(statement, values).fetchall()
 
     def _last(self, *asked: tuple[str, Any]) -> list[StatementResult]:
-        """Return the results of some statements. The snapshot ends after them."""
+        """Return the results of some statements. The snapshot ends after these statements."""
         batch = StatementBatch(self._cursor.connection)
         answers = [batch.add(*item) for item in asked]
         batch.add("ROLLBACK")

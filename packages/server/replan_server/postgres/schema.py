@@ -5,7 +5,7 @@ index. `due` and `unread` are indexed only for rows that a host must find. `aske
 show. Events name their texts by hash. The table `named_texts` also has these names, so the database refuses to delete a
 needed text.
 
-`journal.version` is the journal's (`runtime.journal.port`).
+`journal.version` is the version of the journal (`runtime.journal.port`).
 """
 
 from collections.abc import Mapping
@@ -145,7 +145,7 @@ _TABLES = (
 )
 _CHANGING = ("runs", "asked", "spending", "hosts", "writers", "cursors", "positions")
 _ADDED = ("records", "texts", "named_texts", "inbox")
-"""Tables to which a driver only adds."""
+"""Tables to which a driver only adds rows."""
 
 READER = ("GRANT USAGE ON SCHEMA replan TO {role}", "GRANT SELECT ON ALL TABLES IN SCHEMA replan TO {role}")
 APP = (
@@ -241,9 +241,9 @@ def _upgrade(connection: Connection, place: str) -> int:
 
 
 def grant(connection: Connection, roles: Mapping[str, str], beside: Rights | None = None) -> None:
-    """Give roles their rights, and those to the tables `beside` the journal. `roles` has the names of roles, by kind.
+    """Give roles their rights, also the rights to the tables `beside` the journal.
 
-    The kinds are keys of `ROLES`. Raises `psycopg.Error`.
+    `roles` has the names of roles, by kind. The kinds are keys of `ROLES`. Raises `psycopg.Error`.
     """
     connection.execute(BEGIN)
     try:

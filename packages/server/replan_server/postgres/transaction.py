@@ -90,7 +90,9 @@ MARK = (
     "INSERT INTO replan.writers (id, last) VALUES (%s, %s)"
     " ON CONFLICT (id) DO UPDATE SET last = excluded.last, at = clock_timestamp()"
 )
-"""The statement that marks a transaction. By the mark, the writer finds out later whether it was committed."""
+"""The statement that marks a transaction. By the mark, the writer finds out later whether the transaction was
+committed.
+"""
 
 _MARKED = (
     "INSERT INTO replan.writers (id, last) VALUES (%s, 0)"
@@ -212,7 +214,7 @@ def snapshot(link: DatabaseLink) -> Iterator[tuple[Cursor, float]]:
 
 
 def last_transaction(connection: Connection, writer: bytes) -> int:
-    """Return the number of the writer's last committed transaction. A transaction that has not ended is waited for.
+    """Return the number of the writer's last committed transaction. Waits for a transaction that has not ended.
 
     Raises `psycopg.Error`.
     """
@@ -284,7 +286,7 @@ class Listening:
     async def listen(
         self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Call `callback` at every notice until this is cancelled. While no notices can be received, hosts poll."""
+        """Call `callback` at every notice until the call is cancelled. While no notices can be received, hosts poll."""
         task_status.started()
         reported = False
         while True:

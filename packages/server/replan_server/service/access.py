@@ -32,7 +32,7 @@ class Principal:
     """The name under which runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp` over stdio."""
     scope: Scope
     session: str = ""
-    """The secret id of the browser's session, or its replacement behind a proxy; empty for a program."""
+    """The secret id of the browser's session, or the id that replaces it behind a proxy; empty for a program."""
     token: str = ""
     """The hash of the program's token; empty for a browser."""
 
@@ -57,7 +57,7 @@ def equal_in_constant_time(one: str, other: str) -> bool:
 
 
 def with_sign_in(state: WebState, server: str, now: float) -> tuple[WebState, str]:
-    """Return the state with another one-time token, and the token. Only the server named `server` accepts it."""
+    """Return the state with another one-time token, and the token. Only the server named `server` accepts the token."""
     token = secrets.token_urlsafe(32)
     kept = _not_expired(state.sign_ins, now)
     return state.model_copy(update={"sign_ins": {**kept, _at(server, token): now + SIGN_IN_SECONDS}}), token

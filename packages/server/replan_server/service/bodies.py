@@ -210,7 +210,10 @@ class RunPage(Got):
 
 
 def _with_keys(*lists: type) -> Callable[[type[Got]], type[Got]]:
-    """Give a body a field for each key in lists. It has all keys of the first list; the others depend on the kind."""
+    """Give a body a field for each key in lists. The body has all keys of the first list.
+
+    The keys of the other lists depend on the kind.
+    """
     types: dict[str, list[Any]] = {}
     for keys in lists:
         for name, hint in get_type_hints(keys).items():

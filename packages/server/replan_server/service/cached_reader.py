@@ -1,4 +1,7 @@
-"""Keeps the runs that a server has read, so that only their new records are read again."""
+"""Keeps the runs that a server has read, so that only new records are read.
+
+To fold is to compute a state from records.
+"""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -20,14 +23,14 @@ if TYPE_CHECKING:
 RECORDS_MAX = 20_000
 """The largest number of records in memory for all kept runs, about 5 KiB each. The run read longest ago is dropped."""
 VIEWS_MAX = 8
-"""The largest number of results of runs that are kept. Those used last are kept."""
+"""The largest number of results of runs that are kept. The results used last are kept."""
 AT_ONCE_MAX = 500
-"""The largest number of records that are folded at once, in some 50 ms. More are folded in a thread."""
+"""The largest number of records that are folded in the event loop, in some 50 ms. More are folded in a thread."""
 MARK = 200
 """How many records are between two kept states, so that a page of records need not fold the whole run."""
 
 _FOLDS = trio.CapacityLimiter(1)
-"""Lets one run at a time be folded in a thread, since each takes one processor."""
+"""Lets only one run at a time be folded in a thread, because folding takes a whole processor."""
 
 
 @dataclass(slots=True)
@@ -39,7 +42,7 @@ class _Kept:
     marks: list[Any] = field(default_factory=list)
 
     def near(self, position: int) -> tuple[int, Any]:
-        """Return the number of records before a kept state, at most `position`, and that state."""
+        """Return the last kept state up to `position`: the number of records before the state, and the state."""
         mark = min(position // MARK, len(self.marks) - 1)
         return mark * MARK, self.marks[mark]
 

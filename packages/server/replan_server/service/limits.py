@@ -25,7 +25,7 @@ class RequestRefused(ReplanError):
 
 
 FAILURES_MAX = 10
-"""The largest number of failed sign-ins in a minute. Further ones are answered late, with the status 429."""
+"""The largest number of failed sign-ins in a minute. Further failures are answered late, with the status 429."""
 WRITES_MAX = 60
 """The largest number of writes of one client in a minute."""
 STREAMS_MAX = 20

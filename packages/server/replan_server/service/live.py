@@ -57,7 +57,7 @@ class Hub:
     async def ask_once(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
         """Return the value of `ask()`, which is called once after each commit for all streams with the same key.
 
-        Only streams may use it, since the journal is watched only for them. Errors of `ask` are raised.
+        Only streams may call this, because the journal is watched only for streams. Errors of `ask` are raised.
         """
         shared = self._shared.setdefault(key, _Shared())
         self._shared.move_to_end(key)

@@ -37,10 +37,10 @@ def hash_key(key: str, who: Principal, action: str, *, place: str) -> str:
 
 
 async def answer_question(service: Service, question: str, text: str | None, *, via: Via) -> AnswerReceipt:
-    """Post a program's answer to the question `RUN/ID`, or a decline for None. `via` is the way it came.
+    """Post a program's answer to the question `RUN/ID`, or a decline if `text` is None.
 
-    Raises `RequestRefused` for a question that only a person may answer, and if another answer counts. Raises the other
-    errors of `Engine.answer`.
+    `via` is the way in which it came. Raises `RequestRefused` for a question that only a person may answer, and if
+    another answer was posted first. Raises the other errors of `Engine.answer`.
     """
     engine = service.engine
     try:
@@ -53,7 +53,7 @@ async def answer_question(service: Service, question: str, text: str | None, *, 
 
 
 async def tell(service: Service, who: Principal, run: str, text: str, kind: str, *, key: str = "") -> Posted:
-    """Post a note or a requirement. If it reopens a run that had ended, the run goes on.
+    """Post a note or a requirement. If the message reopens a run that had ended, the run goes on.
 
     `key` is a hashed idempotency key. Raises `RequestRefused` if another message came with the same key, and the errors
     of `Engine.tell`.
@@ -124,7 +124,7 @@ async def undo(service: Service, who: Principal, run: str) -> Posted:
 async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
     """Cancel a run. Return whether it has ended. If the run is cancelled already, nothing changes.
 
-    Raises the errors of `cancel_run`, with the same `shown_by`.
+    `shown_by` is passed to `cancel_run`, whose errors are raised.
     """
     summary = (await service.engine.journal.row(run)).summary
     if (summary.status, summary.detail) == ("finished", "cancelled"):

@@ -1,7 +1,7 @@
 """The operations of programs on the runs of a home, in one table. The HTTP API and the MCP tools are made from it.
 
 An operation has an HTTP address, an MCP tool, or both. Its `function` serves both. If `function` is None, only one
-interface has the operation, such as a stream of records, and implements it itself.
+interface has the operation and implements it. An example is a stream of records.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -35,7 +35,9 @@ class HttpAddress:
     """The values that a variable part of the path can have, by its name. A part that is not listed may be any text."""
     query: Mapping[str, QueryField] = field(default_factory=dict)
     needs_key: bool = True
-    """Whether a write needs an idempotency key; False if the body names the run, so that a repetition is known."""
+    """Whether a write needs an idempotency key; False if the body names the run, so that a repetition is recognised
+    without a key.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,7 +65,7 @@ class Operation:
     scope: Scope
     summary: str
     gives: type[BaseModel] | tuple[str, ...]
-    """The model of the answer; for a document, its media types."""
+    """The model of the answer; for a document, the document's media types."""
     function: Function | None = None
     """The function for both HTTP and MCP; None if only one of them has the operation, with its own function."""
     http: HttpAddress | None = None
@@ -435,7 +437,7 @@ _OPERATIONS: tuple[Operation, ...] = (
 
 
 def operations() -> Sequence[Operation]:
-    """Return the operations of the table, and for each installed kind with an interface the one that starts a run."""
+    """Return the operations of the table, and the operations that start runs of installed kinds with an interface."""
     return _operations_with(*installed_interfaces())
 
 
@@ -478,7 +480,7 @@ def _start_of_kind(interface: KindInterface) -> Operation:
 
 
 def _extend(interface: KindInterface, name: str, base: type[BaseModel]) -> type[BaseModel]:
-    """Return the model of a kind's order with the fields of another model. It is as strict as that model."""
+    """Return a model with the fields of a kind's order and the fields of `base`. It is as strict as `base`."""
     return create_model(
         name, __base__=(interface.order, base), __module__=__name__, __doc__=interface.order.__doc__, __config__=None
     )

@@ -62,13 +62,13 @@ class ForkOrder(ModelAndLimits):
     workflow: str | None = None
     """The name of another workflow; None for the run's own workflow."""
     policy: str | None = None
-    """The name of another policy; None if it does not change, or for the policy of the new workflow."""
+    """The name of another policy; None for the policy of the new workflow, or of the run if there is no new one."""
     given: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ServerOffer(Offer):
-    """The choices that a server offers its clients, also for planning, executions and forks."""
+    """The choices that a server offers its clients: the names for all kinds, for planning, executions and forks."""
 
     root: Path
 

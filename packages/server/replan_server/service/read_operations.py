@@ -29,7 +29,7 @@ QUESTIONS_MAX = 200
 """The largest number of questions in one answer."""
 
 _CHECKS = trio.CapacityLimiter(1)
-"""Lets one plan at a time be checked, because a check uses one processor for up to seconds."""
+"""Lets one plan at a time be checked, because a check may use a whole processor for some seconds."""
 
 
 async def status(request: ProgramRequest) -> Mapping[str, Any]:
@@ -38,7 +38,7 @@ async def status(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def result(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return the result of a run, and whether it is being driven."""
+    """Return the result of a run, and whether the run is being driven."""
     return (await read_shown(request.service.reader, request.run)).result_json
 
 
@@ -64,12 +64,12 @@ async def budget(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def offer(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return the names that clients may use, and their ceilings."""
+    """Return the names that clients may use, and the ceilings of their runs."""
     return offer_of(request.service)
 
 
 def offer_of(service: Service) -> Mapping[str, Any]:
-    """Return the names that clients of a server may use, and their ceilings."""
+    """Return the names that clients of a server may use, and the ceilings of their runs."""
     fields = offer_fields(service.offer, allow_execute=service.allow_execute)
     return {**fields, **offered_names(service.offer)}
 

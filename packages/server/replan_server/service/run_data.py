@@ -48,7 +48,8 @@ _SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python":
 def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[ShownMessage]:
     """Return the messages and answers to a run, the oldest first.
 
-    `recorded` is the state after the run's records. `with_inbox` is the state after the messages in its inbox too.
+    `recorded` is the state after the run's records. `with_inbox` is the state after the run's records and the messages
+    in its inbox.
     """
     found = [
         (message.place, ShownMessage(message.kind, message.text, seen=message.seen)) for message in with_inbox.messages
@@ -142,7 +143,7 @@ class DemandRow:
     source: str
     """The source of the words: `problem`, `user` or `answer`."""
     standing: str
-    """How the plan treats the demand, and which meaning it assumes, in words."""
+    """How the plan treats the demand, and which meaning of the demand the plan assumes, in words."""
     missing: bool
     """Whether the demand is in no step of the plan."""
 
@@ -168,8 +169,8 @@ def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its texts in words, and with the keys that its form needs.
 
     These are `form`, `picks` (each choice with its effect), `hint` (the possible answers in words), `outline` (lines
-    about an artifact under review, if a kind has them), `edits` (whether it is a plan that can be edited), `declines`
-    (whether declining does something that no choice does), `reminders` and `version`.
+    about an artifact under review, if a kind has them), `edits` (whether the artifact is a plan that can be edited),
+    `declines` (whether declining does something that no choice does), `reminders` and `version`.
     """
     schema = question["answer_schema"]
     any_text = _question_form(question) == "text" and "description" not in schema
@@ -232,8 +233,8 @@ def _form_choices(question: Mapping[str, Any]) -> list[str]:
 def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
     """Return the answer in a form: the picked choice, or the typed text.
 
-    For a rejection, the text is the reason; for another model, its name. If the choices are only suggestions, a typed
-    text wins over a picked choice.
+    For a rejection, the text is the reason. For the choice of another model, the text is the model's name. If the
+    choices are only suggestions, a typed text wins over a picked choice.
     """
     if _question_form(question) == "review" and picked != APPROVE:
         return f"{REJECT} {typed}"
@@ -288,7 +289,10 @@ def _rows(tree: LineTree) -> int:
 
 
 def _cut(tree: LineTree, position: int, begin: int, end: int) -> tuple[LineTree | None, int]:
-    """Return the shown part of a tree, and the number of the row after it. `position` is its top row's number."""
+    """Return the shown part of a tree, and the number of the row after it.
+
+    `position` is the number of the tree's top row.
+    """
     top, kept = position, []
     position += 1
     for child in tree.children:

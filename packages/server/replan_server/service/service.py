@@ -31,7 +31,7 @@ WAITING_MAX = 100
 async def _resume_requested(
     engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
 ) -> None:
-    """Drive each run whose id is received, until it rests. At a stop, park all of them."""
+    """Drive each run whose id is received, until it rests. At a stop, park all these runs."""
     driven_runs: set[str] = set()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_at, stop, runs)
@@ -134,7 +134,7 @@ class Service:
         return who
 
     def has_token(self, who: Principal) -> bool:
-        """Return whether the token of a program is still valid. An open stream ends when it is not."""
+        """Return whether the token of a program is still valid. An open stream ends when its token is not valid."""
         return who.token in {token.digest for token in self.store.read().tokens.values()}
 
     def check_scope(self, who: Principal, scope: Scope) -> None:
@@ -170,7 +170,7 @@ async def drive_runs(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, st
 
 
 OnChange = Callable[[ShownRun], Awaitable[None]]
-"""Called with the run when it has changed, and from time to time while it has not."""
+"""A function that is called when the run has changed, and from time to time while the run does not change."""
 
 
 def is_at_rest(service: Service, shown: ShownRun) -> bool:
@@ -193,7 +193,7 @@ def is_at_rest(service: Service, shown: ShownRun) -> bool:
 
 
 async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
-    """Return a run when it rests, or its state after some seconds. Raises the errors of `read_shown`."""
+    """Wait some seconds at most for a run to rest, and return the run. Raises the errors of `read_shown`."""
     shown = await read_shown(service.reader, run)
     last_facts: tuple[object, ...] = ()
     with trio.move_on_after(seconds):

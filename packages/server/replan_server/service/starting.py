@@ -1,4 +1,7 @@
-"""Starts runs for clients. The settings limit how many at once and in a day, and each order is started only once."""
+"""Starts runs for clients. The settings limit how many run at once and start in a day.
+
+Each order is started only once.
+"""
 
 import hashlib
 from collections.abc import Awaitable, Callable
@@ -21,8 +24,8 @@ UNDER_WAY = ("running",)
 """The statuses of rows whose runs count as under way."""
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 ID_LETTERS = 16
-"""The number of letters in the id of a run that is started with an idempotency key. It is so large that no two keys
-lead to the same id.
+"""The number of letters in the id of a run that is started with an idempotency key. The number is so large that no two
+keys lead to the same id.
 """
 
 
@@ -46,10 +49,11 @@ async def start_prepared(
 
 
 async def start_fork(service: Service, who: Principal, origin: str, wanted: ForkRequest, *, key: str, mark: str) -> str:
-    """Record a fork that a client has ordered. Return its id. `key` is a hashed idempotency key, empty for none.
+    """Record a fork that a client has ordered. Return its id.
 
-    Raises the errors of `replan.runs.forks.fork_run` and `start_prepared`. Raises `RequestRefused` if the key came with
-    another order before, or if the run is an execution and clients may execute no plans.
+    `key` is a hashed idempotency key; it is empty if the client sent no key. Raises the errors of
+    `replan.runs.forks.fork_run` and `start_prepared`. Raises `RequestRefused` if the key came with another order
+    before, or if the run is an execution and clients may execute no plans.
     """
     if (await service.engine.journal.row(origin)).kind == EXECUTION:
         service.check_execute()
@@ -137,7 +141,7 @@ def _run_of_key(key: str) -> str:
 
 
 def mark_of(order: str) -> str:
-    """Return the hash of an order. By it, repeated orders with one idempotency key are compared."""
+    """Return the hash of an order. Repeated orders with one idempotency key are compared by their hashes."""
     return hashlib.sha256(order.encode()).hexdigest()
 
 

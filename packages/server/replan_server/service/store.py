@@ -83,7 +83,7 @@ class Store:
         return self._known[1]
 
     def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
-        """Call `work` with the content, write the content that it returns durably, and return its second value.
+        """Call `work` with the content. Durably write the first value that `work` returns, and return the second value.
 
         No other process changes the file in the meantime. Raises the errors of `read`, and `OSError`.
         """

@@ -57,7 +57,7 @@ async def start_execution(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def answer(request: ProgramRequest) -> Mapping[str, Any]:
-    """Post an answer or a decline. The first one counts; a different one after it is a conflict."""
+    """Post an answer or a decline. The first answer counts; a different later answer is a conflict."""
     body = request.body
     if (body.answer is None) != body.decline:
         raise UsageProblem("either an answer or a decline is needed", place="answer")
@@ -95,7 +95,7 @@ async def change_limits(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def fork(request: ProgramRequest) -> Mapping[str, Any]:
-    """Start a run from the middle of another one."""
+    """Start a run from the middle of another run."""
     body, service = request.body, request.service
     order = ForkOrder(
         at=body.at.strip(),

@@ -123,7 +123,7 @@ class Collector:
         self._redactor, self._session = redactor, CheckedSession(ExportTraceServiceResponse)
         self._exporter, self._resource = OTLPSpanExporter(session=self._session), resource()
         self.problem = ""
-        """Why the last batch was not accepted; empty if it was."""
+        """Why the last batch was not accepted; empty if it was accepted."""
         self.refused = 0
         """How many spans collectors have refused for good."""
 

@@ -1,8 +1,8 @@
-"""The exporter sends the spans of new records, and moves a cursor behind them. It never changes a run.
+"""The exporter sends the spans of new records, and moves a cursor behind these records. It never changes a run.
 
-It reads the journal in a task of its own, and sends in a thread. So a collector that is away, slow or broken delays
-only the spans. If the process dies before it moves the cursor, the same spans are sent again. Only one process exports
-a journal at a time.
+It reads the journal in a task of its own, and sends in a thread. So a collector that is unreachable, slow or broken
+delays only the spans. If the process dies before it moves the cursor, the same spans are sent again. Only one process
+exports a journal at a time.
 """
 
 from collections import OrderedDict
@@ -29,7 +29,7 @@ CURSOR = "telemetry"
 BATCH_SPANS = 512
 """How many spans are sent at a time. The specification recommends this number."""
 TRACES_KEPT = 256
-"""The largest number of folded runs that are kept between two exports. Other runs are read from their beginning."""
+"""The largest number of runs whose traces are kept between two exports. Other runs are read from their beginning."""
 YIELD_RECORDS = 50
 """After how many records other tasks get a turn."""
 SEND_SECONDS_MAX = 30.0
@@ -42,7 +42,7 @@ TALLY_SECONDS = 15.0
 
 @dataclass
 class ExportBatch:
-    """Spans that are sent together, and the changes after they are accepted."""
+    """Spans that are sent together, and the changes to make after the spans are accepted."""
 
     spans: list[Span] = field(default_factory=list)
     positions: dict[str, int] = field(default_factory=dict)
@@ -251,7 +251,7 @@ class Exporter:
         self._collector.problem, self._collector.refused = "no answer in time", counted
 
     def _pause(self) -> float:
-        """Return the seconds until the next export; more after several failures in a row."""
+        """Return the seconds until the next export. The pause is longer after several failures in a row."""
         delay = self._settings.delay_seconds
         return delay if not self._failures else min(PAUSE_SECONDS_MAX, delay * 2 ** min(self._failures - 1, 10))
 

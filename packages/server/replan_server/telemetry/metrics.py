@@ -49,7 +49,7 @@ def measures_of(
 ) -> list[Measurement]:
     """Return the measurements of a record and of the spans that it completes.
 
-    With `by_child`, the record is about a call of a child run, which counts itself.
+    With `by_child`, the record is about a call of a child run, which counts the call itself.
     """
     event, attributes = record.event, {names.KIND: kind.name}
     metrics: list[Measurement] = []
@@ -186,12 +186,12 @@ class Metrics:
                 self._histograms[item.instrument].record(item.value, {**item.attributes})
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Set the states that gauges show from now on; none if another process shows them."""
+        """Set the states that gauges show from now on; `tallies` is empty if another process shows them."""
         self._tallies = tuple(tallies)
         self._limits = {**self._read_limits()} if tallies else {}
 
     def close(self, seconds: float) -> None:
-        """Send the remaining measurements, for at most this time, and end. It blocks."""
+        """Send the remaining measurements within `seconds`, and end. Blocks the thread."""
         observe_measures(None)
         self._provider.shutdown(timeout_millis=seconds * 1000)
 

@@ -49,7 +49,7 @@ def telemetry_settings(environment: Mapping[str, str]) -> TelemetrySettings:
 
 
 def _is_on(environment: Mapping[str, str], signal: str, problems: list[str]) -> bool:
-    """Return whether one of the signals is exported: the environment names an exporter for it, or an address."""
+    """Return whether a signal is exported, because the environment names an exporter for the signal, or an address."""
     variable = f"OTEL_{signal}_EXPORTER"
     chosen = {name.strip().lower() for name in environment.get(variable, "").split(",")} - {""}
     if chosen - {"otlp", "none"}:

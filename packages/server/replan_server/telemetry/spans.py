@@ -1,4 +1,4 @@
-"""The spans of a run, made from its records by a pure fold. The same records give the same spans, in the same order.
+"""The spans of a run, made from its records. Pure: the same records give the same spans, in the same order.
 
 A span is complete with the record that ends it, and never changes again. So a run that waits for days already has spans
 before its end. The span of the whole run ends with the run's first end. Work after an undone end is in a span of its
@@ -111,7 +111,7 @@ def _nanoseconds(at: float) -> int:
 
 
 class Trace:
-    """Folds the records of one run into spans. `take` must be called with every record, in order."""
+    """Turns the records of one run into spans. `take` must be called with every record, in order."""
 
     def __init__(self, kind: Kind[Any, Any], run: str, *, content: bool = False) -> None:
         """Take the run's kind and id. With `content`, spans have prompts, replies and outputs."""
@@ -319,7 +319,7 @@ class Trace:
         links: tuple[SpanLink, ...] = (),
         remote: bool = False,
     ) -> int:
-        """Begin a span, and its attempt if it has not begun. Return the span's id."""
+        """Begin a span, and the span of its attempt if that span has not begun. Return the span's id."""
         parent, all_attributes = self._parent(node), {**self._about(), **attributes}
         if node:
             all_attributes |= {names.NODE: node, names.STEP: step_of(node)}

@@ -1,8 +1,8 @@
 """The stream of AG-UI 1.0: one request starts or resumes a run, answers its questions, and shows its events.
 
-A thread is a run: its id, or a name that the id of the started run is made from. So a request may be repeated. The
-stream ends when the run rests: with its result, with its questions as interrupts, or with the reason why nobody drives
-it. A run goes on after its client has left.
+A thread stands for a run: its id is the run's id, or a name from which the id of the started run is made. So a request
+may be repeated. The stream ends when the run rests: with its result, with its questions as interrupts, or with the
+reason why nobody drives it. A run goes on after its client has left.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -152,7 +152,7 @@ async def _post_messages(site: Site, request: Request, who: Principal, wanted: A
 
 
 async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> tuple[str, bool]:
-    """Return the id of the run of a thread, and whether the thread began with it. A missing run is started."""
+    """Return the id of the run of a thread, and whether the thread began with the run. A missing run is started."""
     if RUN_ID.fullmatch(wanted.thread_id):
         try:
             await site.engine.journal.row(wanted.thread_id)

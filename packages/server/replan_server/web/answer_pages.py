@@ -1,6 +1,6 @@
 """The pages that need no session: signing in, and answering a question by a signed link.
 
-Opening the page of a link changes nothing. Sending its form answers.
+Opening the page of a link changes nothing. Sending the page's form posts the answer.
 
 The link replaces a session: it is signed, is for one person and one question, and is verified at each request. An
 approval is shown again for confirmation before it is posted.
@@ -185,7 +185,10 @@ _TOKEN = re.compile(r"[\w-]{20,100}")
 
 
 async def show_sign_in(site: Site, request: Request) -> Response:
-    """Return the page with the form. A script fills it with the token of the address, which no server is sent."""
+    """Return the page with the form. A script fills the form with the token in the address.
+
+    Browsers do not send this token to a server.
+    """
     if site.visitor(request) is not None:
         return RedirectResponse("/", 303)
     return _sign_in(site, "")

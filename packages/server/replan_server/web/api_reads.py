@@ -101,7 +101,7 @@ async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGen
 
 
 async def _events(site: Site, run: str, after: int) -> tuple[int, str] | None:
-    """Return the number of the last new record, and the new records as events; None if there are none."""
+    """Return the number of the last new record, and the new records as events; None without new records."""
     loaded = await site.reader.read(run)
     new_records = loaded.records[after : after + MARK]
     events = [

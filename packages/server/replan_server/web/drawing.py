@@ -86,7 +86,7 @@ _Place = tuple[int, int, int]
 
 
 def draw(flow: Flow | None) -> Drawing | None:
-    """Return the drawing of a graph. None for no graph, and for one of more than `NODES_MAX` nodes."""
+    """Return the drawing of a graph. None if there is no graph, or if it has more than `NODES_MAX` nodes."""
     if flow is None or not 0 < len(flow.nodes) <= NODES_MAX:
         return None
     rows = _rows(flow)
@@ -130,7 +130,7 @@ def draw(flow: Flow | None) -> Drawing | None:
 def _begins(
     edges: Sequence[FlowEdge], places: Mapping[str, _Place]
 ) -> tuple[dict[tuple[str, str], int], tuple[ArrowLabel, ...]]:
-    """Return the start of labelled edges below their box, in pixels from its left, by node and label; and the labels.
+    """Return where labelled edges begin, by node and label, in pixels from the left of their box; and the labels.
 
     The labels of a box stand side by side, in the order of the ends of their edges.
     """
@@ -151,7 +151,10 @@ def _begins(
 
 
 def _rows(flow: Flow) -> list[list[FlowNode]]:
-    """Return the nodes in layers. A node is below all nodes that an edge comes from, except for edges that go back."""
+    """Return the nodes in layers. A node is below all nodes from which an edge leads to it.
+
+    Edges that go back do not count.
+    """
     before: dict[str, list[str]] = {node.id: [] for node in flow.nodes}
     for edge in flow.edges:
         if not edge.back and not edge.recovery:
@@ -188,7 +191,7 @@ def _style(edge: FlowEdge) -> str:
 
 
 def _lanes(flow: Flow, places: Mapping[str, _Place]) -> dict[str, int]:
-    """Return the number of the lane, right of all boxes, in which edges go back up to a node, by that node."""
+    """Return, by node, the number of the lane in which edges go back up to the node. Lanes are right of all boxes."""
     ends = dict.fromkeys(edge.end for edge in flow.edges if places[edge.end][1] <= places[edge.begin][1])
     return {name: number for number, name in enumerate(ends)}
 

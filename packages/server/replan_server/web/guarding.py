@@ -64,7 +64,9 @@ class RequestGuard:
     origin: str | None = None
     """The origin of the server's own pages behind a proxy. None derives it from `Host`."""
     linked: tuple[str, ...] = ()
-    """The paths of pages without a session. Links elsewhere may lead to them. One ending in `/` is all below it."""
+    """The paths of pages without a session. Links on other sites may lead to them. A path ending in `/` stands for all
+    paths below it.
+    """
     loopback: frozenset[str] = frozenset()
     """The values of `Host`, with the port, that name the loopback address. Only `public` paths are served there."""
     public: tuple[str, ...] = ()
@@ -182,7 +184,10 @@ def _has_body(scope: Scope) -> bool:
 
 
 def _with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return a response's headers with those of every response. Nothing is cached unless the response says so."""
+    """Return a response's headers together with the headers of every response.
+
+    Nothing is cached unless the response says so.
+    """
     own = list(headers)
     names = {name.lower() for name, _ in own}
     added = {**HEADERS, "cache-control": "no-store"}

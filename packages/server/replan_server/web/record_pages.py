@@ -143,7 +143,7 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
 SAME = "that of the run"
 """The label of the choice to keep the run's own model, workflow or policy."""
 OTHERS_MAX = 200
-"""The largest number of attempts of each run that the page offers for a comparison, the last ones."""
+"""The largest number of attempts of each run that the page offers for a comparison. It offers the last attempts."""
 
 
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
@@ -211,7 +211,7 @@ class OtherAttempt:
     run: str
     node: str
     key: str
-    """Its name in the address of a comparison: the node; for an attempt of another run, the node after that run's id.
+    """Its name in the address of a comparison: the node. In an attempt of another run, that run's id precedes the node.
     """
     words: str
 
@@ -252,7 +252,10 @@ async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]
 
 
 def _ended_attempts(loaded: "Loaded", step: str) -> dict[str, int]:
-    """Return the attempts of a step that have a reply or an output. Each has the number of the last record with one."""
+    """Return the attempts of a step that have a reply or an output.
+
+    Each has the number of the last record with a reply or output.
+    """
     ended = last_replies(loaded.records) | {output.node: output.seq for output in tool_outputs(loaded.records)}
     return {node: seq for node, seq in ended.items() if step_of(node) == step}
 

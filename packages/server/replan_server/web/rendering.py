@@ -40,7 +40,7 @@ PARTS = "<!-- main -->"
 
 
 class PageInParts(Response):
-    """A page whose beginning is sent at once, and whose other part is sent when it is ready."""
+    """A page whose beginning is sent at once. The remaining part is sent when it is ready."""
 
     media_type = "text/html"
 
@@ -61,7 +61,7 @@ class PageInParts(Response):
 
 
 def compile_templates() -> None:
-    """Compile all templates, so that no page waits for that at its first use."""
+    """Compile all templates, so that no page waits for its template at its first use."""
     for name in _environment().list_templates():
         _environment().get_template(name)
 

@@ -1,4 +1,7 @@
-"""Replies of models and outputs of tools for pages: JSON with the findings at its lines, or two side by side. Pure."""
+"""Replies of models and outputs of tools for pages: JSON with the findings at its lines, or two texts side by side.
+
+Pure.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +21,9 @@ from runtime.logs.terminal_text import clean
 from runtime.models.replies import Parsed, has_more_values, read_reply
 
 OUTPUT_MAX = 2_000
-"""The largest number of characters of an output that the page of a run shows. The page of the call shows all of it."""
+"""The largest number of characters of an output that the page of a run shows. The page of the call shows the whole
+output.
+"""
 LINES_MAX = 5_000
 """The largest number of lines of a reply that are formatted. A longer reply is shown unchanged."""
 
@@ -122,7 +127,10 @@ class PairedLine:
 
 
 def annotate(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
-    """Return the lines of a reply, each with its findings. Findings without a place in it are at the first line."""
+    """Return the lines of a reply, each with its findings.
+
+    Findings without a place in the reply are at the first line.
+    """
     lines = list(_format_lines(content))
     by_line: dict[int, list[Finding]] = {}
     for finding in findings:

@@ -139,7 +139,7 @@ def post_endpoint(
 ) -> Callable[[Request], Awaitable[Response]]:
     """Return an endpoint for POST, for users with a scope. Its form must carry the session's token.
 
-    With `counted` False, it does not count as a write of the client, because it only shows a form again.
+    With `counted` False, a request does not count as a write, because it only shows a form again.
     """
 
     async def post(site: Site, request: Request, who: Principal) -> Response:

@@ -167,9 +167,9 @@ async def _plan_page(
     changes: Sequence[str] = (),
     status: int = 422,
 ) -> Response:
-    """Return the page that edits a plan. `trouble` is why an edit was rejected, `changes` what somebody else changed.
+    """Return the page that edits a plan. `trouble` says why an edit was rejected.
 
-    `opened` is the present plan; None if it cannot be edited now.
+    `changes` has what somebody else changed. `opened` is the present plan; None if it cannot be edited now.
     """
     row = await site.engine.journal.row(run)
     values: dict[str, Any] = {
@@ -240,7 +240,10 @@ async def _made_page(
     trouble: str = "",
     replaces: bool = False,
 ) -> Response:
-    """Return the page that edits a text. `trouble` is why it was not kept; empty without a reason."""
+    """Return the page that edits a text.
+
+    `trouble` says why the text was not kept; it is empty if there is no reason.
+    """
     row = await site.engine.journal.row(request.path_params["run"])
     values: dict[str, Any] = {
         "run": row.run,

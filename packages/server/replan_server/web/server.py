@@ -247,8 +247,8 @@ async def serve(
 ) -> None:
     """Serve an ASGI app on a socket until `until` returns. Then requests in flight have `GRACE_SECONDS` to end.
 
-    `trusted` tells whether an address belongs to the proxy. Connections from other addresses are closed unread. If it
-    is None, every address is served.
+    `trusted` tells whether an address belongs to the proxy. Connections from other addresses are closed unread. If
+    `trusted` is None, every address is served.
     """
     config = Config()
     config.errorlog = config.accesslog = None  # The app logs, after the redactor.

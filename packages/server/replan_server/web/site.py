@@ -33,7 +33,7 @@ RUNS_MAX = 8
 """The largest number of runs whose parts are kept. The parts that were used least recently are dropped first."""
 
 _MAKERS = trio.CapacityLimiter(1)
-"""Lets the parts of one run at a time be made in a thread, since each takes one processor."""
+"""Lets the parts of only one run at a time be made in a thread, because making them takes a whole processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,13 @@ class RunParts:
     flow: Flow | None
     """The graph of the run's steps or gates; None if there is no graph yet."""
     drawing: Drawing | None
-    """The drawing of this graph; None for a large graph too."""
+    """The drawing of this graph; None if there is no graph, or if it is too large to be drawn."""
     checklist: Checklist | None
     """The checklist of an execution; None for other kinds."""
     calls: Sequence[str]
     """The nodes of the run's model calls, if the tree names no nodes; else empty."""
     timeline: Timeline | None
-    """When the run's calls, tools, waits and questions began and ended; None before the first."""
+    """When the run's calls, tools, waits and questions began and ended; None before the first of these."""
     outputs: Sequence[ToolOutput]
     lines: Sequence[Line]
     """The lines of its result, without the table of demands."""
@@ -104,9 +104,10 @@ _USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
 
 
 def _user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
-    """Return the user of a request through the proxy; None if it names no user, several, or a user without rights.
+    """Return the user of a request through the proxy.
 
-    `key` signs the token that the user's forms carry, in place of a session's token.
+    None if the request names no user, several users, or a user without rights. `key` signs the token that the user's
+    forms carry, in place of a session's token.
     """
     named = headers.getlist(proxy.user_header)
     if len(named) != 1 or not _USER.fullmatch(named[0]) or not key:
@@ -120,7 +121,7 @@ def _user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
 
 
 def with_key(state: WebState) -> tuple[WebState, str]:
-    """Return the state with the key that signs forms, and the key. It is the same key after a restart."""
+    """Return the state with the key that signs forms, and the key itself. The key stays the same after a restart."""
     key = state.form_key or secrets.token_urlsafe(32)
     return state.model_copy(update={"form_key": key}), key
 

@@ -40,7 +40,7 @@ class WorkflowExplained:
     sentence: str
     """The workflow's description; for an unreadable workflow, the error."""
     drawing: Drawing | None
-    """The drawing of its steps. None if it cannot be read, or is too large to be drawn."""
+    """The drawing of its steps. None if the workflow cannot be read, or is too large to be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class StartCost:
     trouble: str = ""
     """Why such a run cannot be started; empty if it can."""
     lacking: str = ""
-    """What the run lacks before it can start; empty if nothing."""
+    """What the run lacks before it can start; empty if it lacks nothing."""
     workflow: WorkflowExplained | None = None
     """The chosen workflow; None for a kind of run without workflows."""
 
@@ -102,7 +102,7 @@ def _lacking_model(kind: str) -> str:
 def model_labels(site: Site, kind: str) -> dict[str, str]:
     """Return the label of each model that a run may have: its name, and the model behind it if that differs.
 
-    The home's own model is left out if the settings name none, but for executions, which need none.
+    The home's own model is left out if the settings name no model. For executions, which need no model, it is `none`.
     """
     labels: dict[str, str] = {}
     templates = _takes_templates(kind)

@@ -1,9 +1,9 @@
 """The streams of server-sent events that keep pages current.
 
-The event `at` says where a stream begins, `changed` that there is something new, and `gone` that the run was deleted.
-The id of an event is a cursor: the run, the number of its last record, and a hash of facts without a record, such as a
-driver that has left. A client that reconnects sends its last cursor, so nothing is missed. A page of ours holds the
-cursor of its content.
+The event `at` says where a stream begins, `changed` says that there is something new, and `gone` says that the run was
+deleted. The id of an event is a cursor: the run, the number of its last record, and a hash of facts without a record,
+such as a driver that has left. A client that reconnects sends its last cursor, so nothing is missed. A page of ours
+holds the cursor of its content.
 
 The event `reply` has no id, since it is not recorded. It has the end of a reply in progress, if this process makes the
 call.
@@ -129,7 +129,7 @@ async def _replies(site: Site, who: Principal, run: str) -> AsyncGenerator[str, 
 
 
 async def cursor_of(site: Site, run: str) -> str:
-    """Return the cursor of a run, or of the home for an empty id. Take it before the page is read."""
+    """Return the cursor of a run, or of the home for an empty id. Call this before the data of the page are read."""
     if run:
         return cursor_at(await site.engine.journal.row(run))
     journal = site.engine.journal

@@ -62,13 +62,13 @@ class TimelineBar:
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
-    """A bar in words. The words are made when the row is shown, because a page shows few of thousands."""
+    """A bar in words. The words are made when the row is shown, because a page shows few of thousands of rows."""
 
     bar: TimelineBar
     run_begin: float
     """When the run began, in UTC seconds since 1970."""
     price_known: bool
-    """Whether the price of the model is known. Only then a cost is shown."""
+    """Whether the price of the model is known. Costs are shown only if it is known."""
 
     @property
     def after(self) -> str:

@@ -114,7 +114,7 @@ async def post(client: "httpx2.AsyncClient", entry: WebhookEntry, message: Outgo
 
 
 Post = Callable[[OutgoingMessage, float], Awaitable[PostResult]]
-"""Tries once to send a message, at a time in UTC seconds since 1970. It returns its failures."""
+"""Tries once to send a message, at a time in UTC seconds since 1970. Failures are returned, not raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ SENDER_PLUGINS = PluginGroup(
 """The senders of installed distributions.
 
 `async def send(message, settings)` sends a message: a dictionary with the keys of a webhook's body and its `id`. It
-raises any error if the message is to be sent again later. `settings` are the settings of the config file.
+raises any error to have the message sent again later. `settings` are the settings of the config file.
 """
 
 
@@ -249,7 +249,7 @@ class Sender:
     async def _read(self, row: Behind) -> tuple[list[OutgoingMessage], int]:
         """Return the messages about a run's new records, and the number of the last record; 0 for unreadable records.
 
-        There are no messages about a run that is a step of another run.
+        There are no messages about a child run.
         """
         if is_child(row.run):
             return [], row.last_seq

@@ -24,7 +24,9 @@ QUEUE = "replan"
 """The queue of runs without a tenant. A tenant's runs have the queue `replan/TENANT`."""
 
 WAITING_MAX = 64
-"""The largest number of waiting jobs of a tenant with at least a run's priority. A sweep adds jobs for further runs."""
+"""The trigger makes no job for a run if the tenant has this many waiting jobs of at least the run's priority. A sweep
+adds the job later.
+"""
 
 TRIES = 20
 
