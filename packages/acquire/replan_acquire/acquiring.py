@@ -33,8 +33,9 @@ def prepare_to_acquire(
     """Return an acquisition that may begin.
 
     `docs` is a folder of documents. Without it, the search service of the user's config is asked, if there is one.
-    Reading the documents may take minutes. Without `reads`, the first search reads them, and there are no notices about
-    them. Raises `UsageProblem` with `docs`, `model` or the name of a field of `AcquisitionInput` as its place.
+    Reading the documents may take minutes. Without `reads`, the first search reads the documents, and there are no
+    notices about them. Raises `UsageProblem` with `docs`, `model` or the name of a field of `AcquisitionInput` as its
+    place.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)

@@ -1,7 +1,7 @@
 """The model `quoting:`, which fills a schema without a language model. It quotes sentences that state a number.
 
-It reads the plain data that `replan_acquire.acquisition.rules` makes as the material of a request, and invents no
-value. A sentence states a number for a field if it has the words of the field and a fitting unit.
+The model reads the plain data that `replan_acquire.acquisition.rules` makes as the material of a request, and invents
+no value. A sentence states a number for a field if it has the words of the field and a fitting unit.
 """
 
 import itertools
@@ -170,7 +170,10 @@ CAVEATS_MAX = 5
 
 
 def _decision(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a search for the first required field without a value; else a question about it; else the end."""
+    """Return a search for the first required field without a value.
+
+    If none is left, return a question about it, or else the end.
+    """
     open_fields = [field for field in _fields(material) if "value" not in field and not field.get("made_of_others")]
     required = [field for field in open_fields if field.get("required")]
     for field in required:

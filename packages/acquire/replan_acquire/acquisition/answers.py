@@ -1,7 +1,7 @@
 """The questions of an acquisition about its fields, and the values that answers and corrections state. Pure.
 
-A field without a question of its own gets a question made of its label. The label is English. It is a noun phrase
-(`requests per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
+A field without a question of its own gets a question made of its label. The label is English: a noun phrase (`requests
+per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
 
 A correction is a value that a person tells a run without being asked, as `FIELD=VALUE`. A finished run accepts
 corrections too. The message of a correction is `{"kind": "value", "field": PATH, "text": TEXT}`. The program that posts
@@ -212,7 +212,7 @@ def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm
 def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     """Return the question about a field.
 
-    It quotes the words if they are the model's, or if the profile's words are not a question.
+    It quotes the words of a model, and words of the profile that are not a question.
     """
     path = decision.target_field
     blocked, question = _split_question(decision.question)
@@ -229,7 +229,7 @@ def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
 
 
 def _split_question(question: str) -> tuple[str, str]:
-    """Split a decision's question in two: the line about the blocked calculation (may be empty), and the rest."""
+    """Split a decision's question in two: the line about the blocked calculation (may be empty), and the question."""
     if not question.startswith(BLOCKED):
         return "", question.strip()
     blocked, _, rest = question.partition("\n")
@@ -322,7 +322,7 @@ def _units_depend_on(schema: Schema, path: str) -> bool:
 
 
 def accept_correction(state: State, message: "Mailed") -> ValueTold | MailRefused | None:
-    """Return the event for a message that is a correction: accepted or refused. None for any other message."""
+    """Return the event for a correction, which is accepted or refused; None for any other message."""
     try:
         body = json.loads(message.body)
     except (ValueError, RecursionError):

@@ -31,7 +31,7 @@ class KnownNumber(NamedTuple):
 
 
 def known_numbers(schema: Schema) -> dict[str, KnownNumber]:
-    """Return the numbers that fields have, by path."""
+    """Return the numbers that the fields of a schema have, by path."""
     found = {}
     for path, spec in schema.fields.items():
         value = schema.value(path)
@@ -156,7 +156,10 @@ def _make_error(schema: Schema, name: str, formula: str, blocked: Blocked) -> Ca
 
 
 def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
-    """Yield the field that a name in a formula means. For the name of a result, yield the fields that it depends on."""
+    """Yield the field that a name in a formula means.
+
+    For the name of a result, yield the fields that this result uses.
+    """
     if name in schema.fields:
         yield name
     elif schema.profile.calculator is not None and name in schema.profile.calculator.results:

@@ -130,7 +130,10 @@ def _confidence(schema: Schema, path: str) -> float:
 
 
 def search(state: State) -> Hop | None:
-    """Store the passages of a search, or note that it found none (S49, S50). Return None while the search runs."""
+    """Store the passages of a search, or note that the search found none (S49, S50).
+
+    Return None while the search runs.
+    """
     ended = state.tool
     decision = state.planner.decision
     if ended is None or decision is None:
@@ -149,7 +152,7 @@ def search(state: State) -> Hop | None:
 
 
 def observe(state: State) -> Hop | None:
-    """Accept the values that the model reads in the passages, if their quotes state them.
+    """Accept the values that the model reads in the passages, if the quotes state these values.
 
     Return None while the run waits for a reply.
     """
@@ -240,7 +243,10 @@ def finish(state: State) -> Hop:
 
 
 def require_node(path: str) -> str:
-    """Return the name of the node that asks for a bootstrap field. It ends with the last part of the field's path."""
+    """Return the name of the node that asks for a bootstrap field.
+
+    The name ends with the last part of the field's path.
+    """
     return f"require_{path.rpartition('.')[2]}"
 
 
@@ -289,7 +295,7 @@ def _stop_condition(schema: Schema) -> str:
 
 
 def _decided(outcome: str, decision: PlannerDecision, told: str = "", *, aborts: bool = False) -> Hop:
-    """Return a hop with a decision by rules; its reason is that of the decision, unless another one is told."""
+    """Return a hop with a decision by rules; its reason is `told`, or the decision's own reason."""
     writes = Writes(decision=decision, decision_origin="deterministic", status="aborted" if aborts else None)
     return Hop(outcome, told or decision.reasoning, writes)
 
@@ -417,8 +423,8 @@ def _replace_made_target(state: State, schema: Schema, path: str) -> PlannerDeci
 def retry_gate(state: State) -> Hop:
     """Limit the attempts for a field (S75 to S77).
 
-    A question replaces a search without attempts. If no question is left, a review replaces it. The run ends if no
-    question about the field is left.
+    A question replaces a search if no search is left; a review does so if no question is left either. The run ends if a
+    question should be asked and none is left.
     """
     decision = state.planner.decision
     assert decision is not None, "a decision comes before this node"

@@ -73,7 +73,7 @@ class AcquisitionGraph:
     def with_node(self, node: GraphNode, *, between: tuple[str, str]) -> "AcquisitionGraph":
         """Return the graph with one more node.
 
-        Every edge from the first to the second node of `between` then leads through it.
+        Every edge from the first to the second node of `between` then leads through the new node.
         """
         before, after = between
         edges = {outcome: node.name if to == after else to for outcome, to in self.nodes[before].edges.items()}

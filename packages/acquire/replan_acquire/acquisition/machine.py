@@ -43,9 +43,10 @@ FIRST = "enter_iteration"
 
 
 def _correct_value(state: State, event: ValueTold) -> State:
-    """Return the state after a correction. It drops the calculation and the reviews, which did not know the new value.
+    """Return the state after a correction.
 
-    It keeps the searches and questions of the round, so nobody is asked again.
+    The calculation and the reviews are dropped, because they did not know the new value. The searches and questions of
+    the round are kept, so nobody is asked again.
     """
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())

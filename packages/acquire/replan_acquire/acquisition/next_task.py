@@ -71,7 +71,7 @@ def missing_fields(schema: Schema) -> Iterator[str]:
 def open_components(schema: Schema) -> Iterator[str]:
     """Yield the components without a value, of required composed fields that have no value either.
 
-    They come in the profile's order, each once.
+    Each component comes once, in the profile's order.
     """
     seen: set[str] = set()
     for path, spec in schema.profile.fields.items():
@@ -111,7 +111,7 @@ def chance_finds(state: State, schema: Schema) -> Iterator[str]:
 
 
 def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDecision | None:
-    """Return the decision for the first of the fields with an attempt left; None if no field has one."""
+    """Return the decision for the first of the fields with an attempt left; None if no field has an attempt left."""
     for path in paths:
         decision = _decision_for(state, schema, path)
         if decision is not None:
@@ -129,8 +129,8 @@ def next_component_task(state: State, schema: Schema, path: str) -> PlannerDecis
 def next_acquisition_task(state: State) -> PlannerDecision | None:
     """Return the next decision; None if nothing is left to acquire.
 
-    If the calculation is blocked, the field that a review proposed comes first, then the fields in the errors. They are
-    acquired again even if they have values.
+    If the calculation is blocked, the field that a review proposed comes first, then the fields in the errors. These
+    fields are acquired again even if they have values.
     """
     schema = schema_of(state)
     calculation = state.planner.calculation

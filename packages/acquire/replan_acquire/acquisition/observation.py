@@ -36,7 +36,7 @@ def compose_characters(text: str) -> str:
 
 
 def _fold_with_places(text: str) -> tuple[str, list[int]]:
-    """Return a composed text as `_fold_quote` does, and the offset in the composed text of each returned character."""
+    """Return a composed text, folded like a quote, and the offset in the composed text of each returned character."""
     characters: list[str] = []
     places: list[int] = []
     for position, character in enumerate(text):
@@ -288,7 +288,7 @@ def _numbers(
 
 
 def _value(passage: FoundPassage, found: Found, quote: str) -> FieldValue:
-    """Return a quantity of a passage as a value. Its quote contains the whole quantity."""
+    """Return a quantity of a passage as a value. The value's quote contains the whole quantity."""
     words = _widen_quote(passage, found, quote)
     period = period_of(compose_characters(passage.text), found.start, found.end, passage.title)
     value = make_number_value(found.quantity, via="search", source="", quote=words)

@@ -262,14 +262,14 @@ PASSAGE_CHARACTERS_MAX = 4_000
 NAME_CHARACTERS_MAX = 1_000
 
 LINE_MOST = 10**9
-"""The largest line number that is accepted; a passage with a larger one gets the number 1."""
+"""The largest line number that is accepted. A passage with a larger line number gets the number 1."""
 PLACES_MAX = 400
 PLACE_CHARACTERS_MAX = 120
 LANGUAGE_CHARACTERS_MAX = 20
 
 
 def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:
-    """Return the passages that a search has found; empty if it failed, or if its output has another form."""
+    """Return the passages that a search has found; empty if the search failed, or if its output has another form."""
     if ended.outcome is not ToolOutcome.SUCCEEDED:
         return ()
     found = read_output(ended.output)
@@ -277,7 +277,7 @@ def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:
 
 
 def read_output(output: str) -> tuple[FoundPassage, ...] | None:
-    """Return the passages in a tool's output; None if it has another form than `{"passages": [...]}`."""
+    """Return the passages in a tool's output; None if the output has another form than `{"passages": [...]}`."""
     try:
         value = json.loads(output)
     except (ValueError, RecursionError):

@@ -175,7 +175,7 @@ def _check_results(profile: Profile, calculator: Calculator, table: UnitTable) -
 def _check_all_formulas(profile: Profile, units: Mapping[str, str], table: UnitTable) -> Iterator[Problem]:
     """Yield the errors in formulas.
 
-    Derived fields and results are checked together, and each decomposition by itself.
+    Derived fields and results are checked together. Each decomposition is checked by itself.
     """
     places: dict[str, KeyPath] = {}
     formulas: dict[str, str] = {}

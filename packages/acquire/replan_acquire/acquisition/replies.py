@@ -23,7 +23,9 @@ from runtime.core.pydantic_messages import describe
 from runtime.models.replies import Unreadable, read_reply
 
 ATTEMPTS = 2
-"""The largest number of replies that a node requests for one purpose. It requests two if the first is unusable."""
+"""The largest number of replies that a node requests for one purpose. It requests a second reply if the first is
+unusable.
+"""
 REASON_MAX = 500
 """The largest number of characters of a model's reason that are kept."""
 TEXT_MAX = 2_000

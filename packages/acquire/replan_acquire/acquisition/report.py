@@ -27,7 +27,10 @@ class ValueChange:
 
 
 def changes_since(earlier: AcquisitionResult, result: AcquisitionResult) -> tuple[ValueChange, ...]:
-    """Return the differences between a result and an earlier one, fields first. The profiles of the two may differ."""
+    """Return the differences between a result and an earlier one, fields first.
+
+    The profiles of the two results may differ.
+    """
     rows = [*_fields(earlier, result), *_results(earlier, result)]
     return tuple(ValueChange(earlier.run_id, path, text) for path, text in rows)
 

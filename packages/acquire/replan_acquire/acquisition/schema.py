@@ -83,11 +83,11 @@ class Schema:
         return generated and path not in self.planner.decompositions
 
     def is_direct(self, path: str) -> bool:
-        """Return whether a field of the profile is acquired by searches or questions, not made of other fields."""
+        """Return whether a field is acquired by searches or questions, and is not made of other fields."""
         return path in self.profile.fields and not self.is_made(path)
 
     def is_made(self, path: str) -> bool:
-        """Return whether a field is made of other fields, or will be after a model has proposed its decomposition.
+        """Return whether a field is made of other fields, now or once a model has proposed its decomposition.
 
         False if no proposal could be used.
         """

@@ -1,4 +1,4 @@
-"""The values of fields with their sources and quotes, the choice among several, and their spread. Pure."""
+"""The values of fields with their sources and quotes, the choice among several values, and their spread. Pure."""
 
 import bisect
 import math
@@ -63,7 +63,7 @@ CONFIDENCE_STEPS = (0.4, 0.7)
 
 
 def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
-    """Return the chosen value: the user's latest, or one from sources by the field's rules, or the default."""
+    """Return the chosen value: the user's latest, or a value from sources by the field's rules, or the default."""
     if not values:
         return None
     best = min(_RANK[value.via] for value in values)

@@ -128,7 +128,7 @@ def record_text(event: AcquisitionEvent, state: State) -> str:
 
 
 def _news_text(event: AcquisitionEvent, state: State) -> str:
-    """Return the line of the progress view for an event, or an empty text; `state` is the state after it."""
+    """Return the line of the progress view for an event, or an empty text; `state` is the state after the event."""
     match event:
         case Routed():
             kept = event.node == "retry_gate" and event.outcome == "kept"

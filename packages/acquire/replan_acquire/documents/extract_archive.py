@@ -48,7 +48,7 @@ class DocumentRefused(Exception):
 
 
 def prepare_readers(wanted: str) -> None:
-    """Import all modules that reading the format `wanted` needs. A ZIP file or an e-mail may need every reader."""
+    """Import all modules that are needed to read the format `wanted`. A ZIP file or an e-mail may need every reader."""
     for name in _CODECS:
         importlib.import_module(f"encodings.{name}")
     for name in ("quopri", "binascii", "bz2", "lzma", "email.mime.text", "email.header", "email.headerregistry"):

@@ -51,7 +51,7 @@ class _Program(ctypes.Structure):
 
 
 def confine(*, seconds: int, memory_bytes: int) -> None:
-    """Confine this process until it ends. It must have imported all modules that it needs.
+    """Confine this process until it ends. The process must have imported all modules that it needs.
 
     `seconds` limits the processor time, and `memory_bytes` the address space.
 
@@ -85,7 +85,10 @@ def _filter_calls(machine: str) -> None:
 
 
 def _rules(machine: str) -> bytes:
-    """Return the filter of system calls in the kernel's form. It kills a process of another machine architecture."""
+    """Return the filter of system calls in the kernel's form.
+
+    The filter kills a process of another machine architecture.
+    """
     calls = _CALLS[machine]
     rows = [
         (_LOAD, 0, 0, 4),

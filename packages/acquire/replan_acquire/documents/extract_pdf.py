@@ -96,7 +96,7 @@ def _describe_dangers(document: PDF) -> list[str]:
 
 
 def _pages(document: PDF) -> Iterator[Page]:
-    """Yield the pages one by one, because `document.pages` would read the whole tree at once, even a huge one."""
+    """Yield the pages one by one, because `document.pages` would read the whole tree at once, even a huge tree."""
     height = 0.0
     for number, page in enumerate(PDFPage.create_pages(document.doc), 1):
         new_page = Page(document, page, page_number=number, initial_doctop=height)
@@ -135,7 +135,10 @@ def _content(page: Page, number: int, notices: list[str]) -> PageContent:
 
 
 def _copy_text_and_box(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return only the text and the box of an object of the library, because it keeps its whole page in memory."""
+    """Return only the text and the box of an object of the library.
+
+    The object itself keeps its whole page in memory.
+    """
     box = {name: found[name] for name in ("x0", "x1", "top", "bottom")}
     return {**box, "text": found["text"].translate(LIGATURES)}
 

@@ -1,8 +1,8 @@
 """Finds the tables of PDF pages, and joins the parts of a table on several pages. Only in `extract_main`.
 
 A table continues if the next page begins with a table of the same columns, and only running titles and page numbers are
-between them. Rows that repeat its header are left out. A row that the end of a page divides is joined, unless both
-parts have a number in the same column. Each of its cells gets the place of the part with the number.
+between them. Rows that repeat the table's header are left out. A row that the end of a page divides is joined, unless
+both parts have a number in the same column. Each cell of the joined row gets the place of the part with the number.
 """
 
 import itertools
@@ -60,7 +60,10 @@ class FoundTable:
     """Whether its rows were added to a table of a page before."""
 
     def blocks(self) -> list[dict[str, Any]]:
-        """Return the rows as one block of a document, and the doubtful rows as another. No rows make no block."""
+        """Return the rows as one block of a document, and the doubtful rows as another block.
+
+        A block without rows is left out.
+        """
         found = [(self.rows, self.merged), (self.doubtful, True)]
         return [
             {"kind": "table", "rows": [{"cells": row.cells, "places": row.places} for row in rows], "merged": merged}
@@ -78,7 +81,7 @@ class PageContent:
     """The ruled tables. A table of one row is used only as a part of another table."""
     lines: list[Mapping[str, Any]]
     boxes: list[Mapping[str, Any]]
-    """The boxes of paragraphs. Each is around some of the lines."""
+    """The boxes of paragraphs. Each box is around some of the lines."""
 
 
 def find_tables(page: Page, number: int) -> list[FoundTable]:
@@ -240,10 +243,10 @@ def _add_rows(whole: FoundTable, below: FoundTable, *, cut: bool) -> None:
 
 
 def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
-    """Return whether two rows are parts of one row. They are two rows if joining them would join two numbers.
+    """Return whether two rows are parts of one row.
 
-    If lines close both rows, the second row must begin without a capital letter, and no column may have text in
-    both.
+    Two rows whose joined cells would contain two numbers are separate rows. If lines close both rows, the second row
+    must begin without a capital letter, and no column may have text in both.
     """
     pairs = list(zip(above.cells, below.cells, strict=True))
     if any(one[-1:].isdigit() and other[:1].isdigit() for one, other in pairs):
@@ -256,7 +259,8 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
 def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
     """Return the row that two parts of a row make.
 
-    The place of a cell is the place of the part with its number, or both places if it is unclear which part that is.
+    The place of a cell is the place of the part with its number, or both places if it is unclear which part has the
+    number.
     """
     cells, places = [], []
     for one, other, first, second in zip(above.cells, below.cells, above.places, below.places, strict=True):

@@ -24,7 +24,8 @@ ROWS_MAX = 10_000
 COLUMNS_MAX = 100
 CELLS_MAX = 200_000
 SHEET_BYTES_MAX = 24 * 1024 * 1024
-"""The largest number of bytes in all sheets as XML. They are limited because the library keeps every cell in memory."""
+"""The largest number of bytes in all sheets as XML. The size is limited because the library keeps every cell in memory.
+"""
 COMMENTS_MAX = 1_000
 _THREADED = "Comment:\n    "
 """The text that Excel writes before a threaded comment. A remark for old programs stands above it."""
@@ -147,7 +148,7 @@ def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int]
 
 
 def _merges_values(sheet: Any) -> bool:
-    """Return whether merged cells make a table doubtful, because they have a value or are a heading inside it."""
+    """Return whether merged cells make a table doubtful: they have a value, or are a heading inside the table."""
     return any(
         _is_doubtful(sheet, item, sheet.cell(item.min_row, item.min_col).value) for item in sheet.merged_cells.ranges
     )

@@ -1,7 +1,7 @@
 """The index of a folder's documents: SQLite's full-text search, in memory. The ranking is the same every time.
 
-Files are read in the order of their paths, within limits. Notices list what is left out. Links are not followed, and
-hidden files are left out without a notice.
+Files are read in the order of their paths, within limits. Notices list the files that are left out. Links are not
+followed, and hidden files are left out without a notice.
 
 Letters match without regard to case and diacritics. Chinese, Japanese, Korean and Thai, which have no spaces between
 words, match by pairs of characters. Words of at least five letters match by their beginning, so plurals are found.
@@ -126,7 +126,7 @@ def read_file(folder: Path, stamp: FileStamp) -> Extracted:
 def read_document(folder: Path, name: str) -> tuple[Document | None, str]:
     """Return the document in a text file and a notice about it.
 
-    The document is None if there is no document. The notice may be empty.
+    The document is None if the file contains none. The notice may be empty.
     """
     try:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -181,7 +181,7 @@ class DocumentIndex:
 
 
 def _limit_per_source(found: list[Passage], limit: int) -> list[Passage]:
-    """Return the best passages. After `PER_SOURCE` passages of a document, its further passages come last."""
+    """Return the best passages. If a document has more than `PER_SOURCE` passages, its further passages come last."""
     seen: Counter[str] = Counter()
     first: list[Passage] = []
     later: list[Passage] = []

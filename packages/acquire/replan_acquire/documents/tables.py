@@ -71,7 +71,7 @@ def _says_a_unit(caption: str) -> bool:
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Return whether a row may name columns: it has several cells, and no numbers but years."""
+    """Return whether a row may name columns: it has several cells, and no numbers other than years."""
     filled = [cell for cell in cells if cell]
     return len(filled) > 1 and not any(_is_number(cell) for cell in filled)
 
@@ -188,7 +188,7 @@ def split_tables(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def _is_narrower(row: Row, before: Row) -> bool:
-    """Return whether a row has at most half as many cells as the row before. Then it belongs to another table."""
+    """Return whether a row has at most half as many cells as the row before. Then the row belongs to another table."""
     return 2 * sum(map(bool, row[1])) <= sum(map(bool, before[1]))
 
 

@@ -89,7 +89,7 @@ class _McpSearchCall(PreparedCall):
 
 
 def read_answer(text: str, server: str) -> Iterator[Passage]:
-    """Yield the passages of an answer: the results in its list, or else the whole text, cut as one document."""
+    """Yield the passages of an answer: the results in its list, or else passages cut from the whole text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -28,7 +28,10 @@ class Blocked(Value):
 
 
 class FormulaCycle(ValueError):
-    """Formulas that depend on each other in a circle. `path` lists its fields. The last is the first one again."""
+    """Formulas that depend on each other in a circle.
+
+    `path` lists the fields of the circle, with the first field again at the end.
+    """
 
     def __init__(self, path: tuple[str, ...]) -> None:
         self.path = path
@@ -159,7 +162,7 @@ def check_dimensions(text: str, units: Mapping[str, str], table: UnitTable) -> s
 
 
 def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> Truth | Blocked:
-    """Return whether a check holds for the known values, or why that is unknown."""
+    """Return whether a check holds for the known values, or why this is unknown."""
     try:
         check = parse_check(text)
     except FormulaUnreadable as error:

@@ -171,9 +171,9 @@ _OF_MANY: Mapping[Function, Callable[[Sequence[Measure]], Measure]] = {
 
 
 def evaluate(node: Node, values: Mapping[str, Measure]) -> Measure:
-    """Return the value of a part of a formula. All of its names must have values.
+    """Return the value of a part of a formula. All names in this part must have values.
 
-    Raises `Blockage` if it has no value.
+    Raises `Blockage` if the part has no value.
     """
     match node:
         case Number(value=value):

@@ -60,7 +60,7 @@ _MONEY_PREFIXES = {"k": 1e3, "M": 1e6}
 def heading_before(text: str, start: int, table: UnitTable, language: str = "") -> Heading:
     """Return the heading that applies to the number at the offset `start`.
 
-    It is read from the name of the number's column and its table's caption, or else from its sentence.
+    The heading is in the name of the number's column and in the table's caption, or else in the number's sentence.
     """
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", start) if "\n" in text[start:] else len(text)

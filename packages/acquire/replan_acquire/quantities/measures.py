@@ -71,7 +71,7 @@ def _factor(name: str, power: float) -> str:
 
 
 def check_same(first: Dimensions, second: Dimensions, verb: str) -> None:
-    """Raise `Blockage` unless both dimensions are the same. `verb` begins its message, such as `adds`."""
+    """Raise `Blockage` unless both dimensions are the same. `verb` begins the error's message, such as `adds`."""
     if first == second:
         return
     here, there = (sorted(name for name, _ in side if name in CODES) for side in (first, second))

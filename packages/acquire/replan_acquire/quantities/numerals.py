@@ -1,8 +1,8 @@
 """Numerals: written numbers, the scale words beside them, and the decimal mark of a document.
 
 `1.234` is about one in an English text, but over a thousand in a Portuguese text. If all unambiguous numbers of a
-document use one mark, that is its decimal mark. If they use both marks, the document has no decimal mark. A document
-without unambiguous numbers has the decimal mark of its language.
+document use one mark, this is the document's decimal mark. If they use both marks, the document has no decimal mark. A
+document without unambiguous numbers has the decimal mark of its language.
 """
 
 import re
@@ -20,7 +20,7 @@ _RUN = r"\d+(?:[.,'\u2019٬\u066b]\d+)*"
 NUMERAL = re.compile(rf"(?<![\d.,])(?:{_SPACED}|{_RUN})")
 """The pattern of a numeral in a folded text (`fold`). A plain space may separate thousands."""
 DIGITS_MAX = 40
-"""The largest number of digits in a numeral. One with more is an identifier."""
+"""The largest number of digits in a numeral. A longer row of digits is an identifier."""
 
 _DATES = re.compile(
     r"(?<![\d.])(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}\.\d{1,2}\.(?:19|20)\d\d|\d{1,2}:\d\d(?::\d\d)?)(?![\d])"
@@ -97,7 +97,7 @@ def _certain(value: float, mark: DecimalMark) -> Readings:
 def _read_mixed_marks(numeral: str, marks: list[str]) -> Readings | None:
     """Return the reading of a numeral with both marks.
 
-    The last mark precedes decimals, and the other one separates thousands.
+    The last mark precedes the decimals, and the other mark separates thousands.
     """
     last = marks[-1]
     if marks.count(last) > 1 or len(set(marks[:-1])) > 1:
@@ -144,7 +144,7 @@ _SHORT_SCALE: Mapping[str, tuple[float, float]] = {
     "trillion": (1e12, 1e18),
     "trillions": (1e12, 1e18),
 }
-"""Words that mean another number in languages with the long scale than in English."""
+"""Words whose number in languages with the long scale differs from their number in English."""
 _TWO_WORDS = ("mil milhões", "mil milhoes", "mil millones", "mil million", "thousand million")
 
 SCALES: Mapping[str, float] = {word.lower(): factor for factor, words in _WORDS.items() for word in words.split()}
@@ -156,12 +156,12 @@ _WORD = re.compile(rf"[ \u00a0\u202f-]?(?P<word>{_ANY_WORD})(?:\.(?=\s|$))?", re
 _LETTER = re.compile(r"[ \u00a0\u202f]?(?P<word>[MmBbTt])(?![^\W\d_])")
 _LETTERS: Mapping[str, float] = {"m": 1e6, "b": 1e9, "t": 1e12}
 _ABBREVIATED = frozenset({"mio", "mrd", "mln", "mld", "mia", "mn", "bn", "tsd", "tys", "тыс", "млн", "млрд"})
-"""Abbreviations. A point after one does not end a sentence."""
+"""Abbreviations. A point after an abbreviation does not end a sentence."""
 _LONG_SCALE = frozenset({"de", "es", "fr", "it", "nl", "pl", "pt"})
 
 
 def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int, tuple[float, ...]]:
-    """Return the end of the scale word at an offset, and the factors that it may mean; (start, (1,)) for none.
+    """Return the end of the scale word at an offset, and its possible factors. Return (start, (1,)) for no scale word.
 
     If the number is not an amount of money, `k` and `M` count only directly after it, because `5 m` is a length.
     The letters `m`, `B` and `T` count only for money.
@@ -229,8 +229,8 @@ _NOT_DECIMAL = re.compile(
 def decimal_mark(text: str, language: str = "") -> DecimalMark:
     """Return the decimal mark of a document.
 
-    It is empty if the numbers contradict each other, or if it is unknown. `language` is a code such as `pt` or `de-CH`;
-    empty if it is unknown.
+    The mark is empty if the numbers contradict each other, or if it is unknown. `language` is a code such as `pt` or
+    `de-CH`; empty if it is unknown.
     """
     votes = _find_marks(text[:EVIDENCE_MAX])
     if votes:

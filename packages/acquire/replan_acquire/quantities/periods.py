@@ -24,7 +24,8 @@ def period_of(text: str, start: int, end: int, title: str = "") -> str:
     """Return the year, or the range of years, of the quantity between two offsets; empty if no year is stated.
 
     The result is read from the nearest of these that names a year: the name of the column, the row, the clause, the
-    sentence, the line above the table, the heading above, the title. If that names several years, the result is empty.
+    sentence, the line above the table, the heading above, the title. If this part names several years, the result is
+    empty.
     """
     for years in _nearest(text, start, end, title):
         found = dict.fromkeys(years)

@@ -22,7 +22,7 @@ VALUE_CHARACTERS_MAX = 500
 
 
 def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = "") -> Quantity | Refusal:
-    """Return the only value that a text states, in `unit`; or why there is none.
+    """Return the only value that a text states, in `unit`; or why there is not exactly one value.
 
     A number without a unit counts as in `unit`. `mark` is the decimal mark of the text's writer; empty if it is
     unknown.
@@ -189,7 +189,7 @@ class _Reader:
         return Found(read.model_copy(update={"unit": self.wanted}), whole.start, whole.end)
 
     def _contradiction(self, text: str, whole: Whole, form: UnitForm) -> str:
-        """Return why the sentence contradicts the rates that a quantity leaves out; empty if it does not."""
+        """Return why the sentence contradicts the rates that a quantity leaves out; empty without a contradiction."""
         if not form.left_out:
             return ""
         units, unknown = other_rates(text, whole, self.table)
@@ -201,7 +201,7 @@ class _Reader:
         return ""
 
     def _same_thing(self, one: str, other: str) -> bool:
-        """Return whether two units are the same rate. Two different units of time are not."""
+        """Return whether two units are the same rate. Two different units of time are different rates."""
         return one == other or (one not in TIME_UNITS and self.table.same_kind(one, other))
 
 

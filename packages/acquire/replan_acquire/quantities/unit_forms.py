@@ -201,7 +201,7 @@ def product_at(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 def _may_follow(unit: str, start: int, following: UnitTerm) -> bool:
     """Return whether a word of time after a space multiplies a unit, as in `GB month`.
 
-    It does if it is not a symbol, and if the unit is not a unit of time.
+    The word multiplies the unit if the word is not a symbol, and the unit is not a unit of time.
     """
     return unit not in TIME_UNITS and following.end - start > 2
 

@@ -85,7 +85,7 @@ _PHRASE = re.compile("|".join(_PHRASES).replace(r"\ ", "[ \u00a0]") + r"(?!\w)",
 _SAME_THING: Mapping[str, tuple[str, ...]] = {
     word.lower(): tuple(row.lower().split()) for row in _COUNTED for word in row.split()
 }
-"""For each word, all words for the same thing, in a fixed order. The first one that a profile declares is meant."""
+"""For each word, all words for the same thing, in a fixed order. The first word that a profile declares is meant."""
 
 _STOP_ROWS = (
     "a al am an are as at au b bar by c can con count counts cup cups da das de del den der des die do e een el em et",

@@ -191,7 +191,7 @@ _LENGTH_POWER = re.compile(r"(?P<length>[kcdmµ]?m|ft|yd|mi)(?P<power>[23])")
 _MONEY_PREFIXES: Mapping[str, float] = {"k": 1e3, "M": 1e6}
 _SYMBOL_MAX = 4
 _NUMBERS = frozenset({"radian", "count"})
-"""The base units of pint that are plain numbers here. Its `bit` is not among them, but is a unit of its own."""
+"""The base units of pint that are plain numbers here. The `bit` of pint is a unit of its own here."""
 
 
 @dataclass(frozen=True, slots=True)

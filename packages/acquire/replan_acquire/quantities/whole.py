@@ -165,13 +165,19 @@ def _own_unit(text: str, number: WrittenNumber, table: UnitTable) -> tuple[int, 
 
 
 def _is_minor(text: str, match: "re.Match[str]") -> bool:
-    """Return whether a short word is a minor unit. `p` is one only directly after its number, or before a rate."""
+    """Return whether a short word is a minor unit.
+
+    `p` is a minor unit only directly after its number, or before a rate.
+    """
     attached = not match[0][:1].isspace()
     return match["word"] != "p" or attached or text[match.end() : match.end() + 5].lstrip().startswith(("/", "per"))
 
 
 def _counted_words(text: str, end: int) -> tuple[int, str]:
-    """Return the end of the nouns after a number, and these nouns, at most three. The number may count such things."""
+    """Return the end of the nouns after a number, and these nouns, at most three.
+
+    The number may count the things that the nouns name.
+    """
     place, words = end, []
     for _ in range(3):
         match = _WORDS.match(text, place)
@@ -183,7 +189,7 @@ def _counted_words(text: str, end: int) -> tuple[int, str]:
 
 
 def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str, *, spaced: bool, money: bool) -> str:
-    """Return why the words beside a number make it doubtful; empty if they do not."""
+    """Return why the words beside a number make the number doubtful; empty if the number is not doubtful."""
     if rates:
         return f"{rates!r} is not understood"
     if number.spaced and not spaced:

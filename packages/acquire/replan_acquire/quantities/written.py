@@ -118,7 +118,7 @@ def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
 
 
 def _in_word(text: str, start: int) -> bool:
-    """Return whether a number is a part of a word such as `A4`. A currency before the number is no such word."""
+    """Return whether a number is a part of a word such as `A4`. A currency before the number does not make a word."""
     if not (text[start - 1 : start].isalpha() and text[start - 1].isascii()):
         return False
     match = _BEFORE.search(text, max(0, start - 6), start)
@@ -147,7 +147,7 @@ def _read_decorations(text: str, part: _Part, language: str, *, money: bool) -> 
 
 
 def _join_ranges(text: str, parts: list[_Part]) -> Iterator[WrittenNumber]:
-    """Yield one range for each two numbers that are joined, and all other numbers unchanged."""
+    """Yield a range for each pair of joined numbers, and all other numbers unchanged."""
     left = 0
     while left < len(parts):
         if left + 1 < len(parts) and (both := _range(text, parts[left], parts[left + 1])):

@@ -6,13 +6,15 @@ different facts:
 
 - *clairvoyant*: the whole truth (cause, difficulty, wrong artifacts, findings so far). Value iteration over calls left
   and states gives the best possible success with these moves.
-- *informed*: the facts that the policy `belief` sees. These are the code of each finding, whether it repeats the one
-  before, and whether a step that was redone from the same inputs made the same artifact. The planner keeps the exact
-  belief over cause, difficulty, wrong artifacts and findings, with the world's own parameters. Looking one step ahead,
-  it chooses the redo with the largest chance of success per call. It is a good planner, but not a proven upper bound.
+- *informed*: the facts that the policy `belief` sees. These are the code of each finding, whether this code repeats the
+  previous code, and whether a step that was redone from the same inputs made the same artifact. The planner keeps the
+  exact belief over cause, difficulty, wrong artifacts and findings, with the world's own parameters. Looking one step
+  ahead, it chooses the steps to redo with the largest chance of success per call. This planner is good, but not a
+  proven upper bound.
 
 The price of a call varies, so each bound is a curve of success against mean calls. The bounds do not model malformed
-replies, several causes, findings that name another level, visit budgets, and a level's rejections before its redo.
+replies, several causes, findings that name another level, visit budgets, and the rejections of a level before it is
+redone.
 """
 
 from collections.abc import Iterator
@@ -34,10 +36,10 @@ TRIALS = 1000
 SIDE_BY_SIDE = 50
 """How many problems are simulated at once, so that their beliefs fit into the processor's cache."""
 PRICES = (0.01, 0.02, 0.035)
-"""The prices of a call, as parts of a success."""
+"""The prices of a call, as parts of the value of a success."""
 _A, _R, _S, _P = 1, 2, 4, 8
 REDOS = (_P, _S | _P, _R | _S | _P, _A | _S | _P, _A | _R | _S | _P)
-"""The possible redos, as bit sets of levels. The topmost level is the lowest bit."""
+"""The sets of levels that may be redone together, as bit sets. The topmost level is the lowest bit."""
 _PATTERNS = 16
 _TOLD = TOLD_MAX + 1
 _TOPMOST: "Array" = np.array([next((level for level in range(4) if bits >> level & 1), 4) for bits in range(_PATTERNS)])
@@ -85,9 +87,10 @@ class WorldLevels:
         return chances
 
     def after(self, values: Array, cause: int, redo: int) -> Array:
-        """Return the mean of values after a redo for each state (pattern, named mistakes, difficulty).
+        """Return the mean of values after the levels `redo` were redone.
 
-        If the step of the cause is redone, it gets the rejection that names the cause.
+        It is by state (pattern, named mistakes, difficulty). If the step of the cause is redone, it gets the rejection
+        that names the cause.
         """
         mixed = values
         for level in range(4):
@@ -239,7 +242,7 @@ class InformedPlanner:
         return np.where(~made, _KEPT, np.where(same_above & (before >= 0), found, _NOT_COMPARED))
 
     def _draw_redo(self, belief: Array, redo: Array, again: Array, live: Array) -> Array:
-        """Return the belief after the redo and its new artifacts, before the verdict. It does not add up to 1."""
+        """Return the belief after new artifacts of redone levels, before the verdict. It does not add up to 1."""
         drawn = belief.copy()
         for mask in REDOS:
             rows = np.flatnonzero(live & (redo == mask))
@@ -300,7 +303,7 @@ class InformedPlanner:
         return np.where(live[:, None, None, None, None], after, belief)
 
     def _choice(self, belief: Array, left: Array, live: Array) -> Array:
-        """Return the redo for each problem; 0 if no redo is possible or worth its price."""
+        """Return the levels to redo for each problem; 0 if no level can be redone, or none is worth the price."""
         scores = np.full((len(REDOS), len(left)), -np.inf)
         for position, (redo, gain) in enumerate(zip(REDOS, self.gains, strict=True)):
             rows = np.flatnonzero(live & (left >= redo.bit_count()))
@@ -323,7 +326,10 @@ def _cost(redo: Array) -> Array:
 
 
 def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float, ...] = PRICES) -> Iterator[Bound]:
-    """Yield the points of both bounds of a world, for each cap and each price; nothing for a world of other levels."""
+    """Yield the points of both bounds of a world, for each cap and each price.
+
+    A world with other levels has no bounds.
+    """
     if profile.levels != LEVELS:
         return
     pipeline = WorldLevels(profile)
@@ -336,7 +342,7 @@ def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float
 
 
 def success_at(points: list[Bound], calls: float) -> float:
-    """Return the success of a bound at mean calls, interpolated between its points, and constant beyond the last one.
+    """Return the success of a bound at mean calls, interpolated between its points, and constant beyond the last point.
 
     A point with more calls and less success than another point is left out, because the additional calls need not be
     made.
@@ -352,7 +358,7 @@ def success_at(points: list[Bound], calls: float) -> float:
 
 
 def add_bounds(prepared: PreparedExperiment, means: Table) -> dict[str, Table]:
-    """Return the table `bounds`; and `equal_mean`, with a row for each bound of each model that has bounds."""
+    """Return the table `bounds`, and the table `equal_mean` with added rows for the bounds of each model."""
     bounds, extended = list[Row](), list(means)
     experiment = prepared.experiment
     for model, profile in {arm.arm.model: arm.profile for arm in prepared.arms}.items():

@@ -298,7 +298,8 @@ def read_problems(
     """Return the problems in the files and folders of these names, and a notice for each problem left out.
 
     Raises:
-        UsageProblem: a problem cannot be read or is invalid, with its line; two have the same name; there is none.
+        UsageProblem: a problem cannot be read or is invalid, with its line; two problems have the same name; there is
+            no problem.
     """
     folder, problems, notices = Path(document.source).parent, dict[str, ExperimentProblem](), list[str]()
     for number, name in enumerate(names):

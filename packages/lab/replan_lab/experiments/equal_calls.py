@@ -96,8 +96,8 @@ def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -
 
     In the first interval, the worlds are the sample, because the question is what the arm gains in a world that nobody
     has measured. It is Student's interval, with one value for each world. In the second interval, the problems are the
-    sample. All worlds have the same problems, so with few problems the first interval is too narrow. Both are corrected
-    for the number of arms (Bonferroni).
+    sample. All worlds have the same problems, so with few problems the first interval is too narrow. Both intervals are
+    corrected for the number of arms (Bonferroni).
     """
     deltas = [fmean(world.values()) for world in worlds]
     low, high = -math.inf, math.inf

@@ -45,7 +45,7 @@ REPLAN_COST = Amount(4, 8_000, 0)
 MACHINE: Machine[ExecutionState, ExecutionEvent, RunMessage] = ExecutionMachine()
 
 _ANSWERS = (REPLAN, TRY_AGAIN, GIVE_UP)
-"""The answers of a person who cannot do the step by hand. The first offered answer of these is chosen."""
+"""The answers of a person who cannot do the step by hand. The first of these that the question offers is chosen."""
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,10 @@ def write_files(
 
 
 def _plots(experiment: Experiment, table: Table, trials: Sequence[Trial]) -> Iterator[tuple[str, str]]:
-    """Yield (file name without suffix, SVG) of each plot; one set for each model, since arms are compared within it."""
+    """Yield (file name without suffix, SVG) of each plot.
+
+    There is one set of plots for each model, because only arms of one model are compared.
+    """
     most = max((trial.calls for trial in trials), default=0)
     rows = {row["arm"]: row for row in table}
     several = len(experiment.models) > 1

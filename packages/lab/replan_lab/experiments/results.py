@@ -129,7 +129,10 @@ def trial_from(
     run: tuple[PlanningState, Iterable[PlanningEvent]],
     world: World | None,
 ) -> Trial:
-    """Return the metrics of a planning run, its last state and events; `world` is None with a real model."""
+    """Return the metrics of a planning run, given as its last state and its events.
+
+    `world` is None with a real model.
+    """
     state, events = run
     assert isinstance(state, State), "a trial is of a run that has begun"
     passed = state.end is not None and state.end.outcome is PlanningOutcome.SUCCESS
@@ -246,7 +249,7 @@ def read_results(folder: Path) -> list[Trial]:
 def read_frame(folder: Path) -> Any:
     """Return the trials as a pandas DataFrame with one row each; a step's columns are named `STEP.attempts` and so on.
 
-    Raises `UsageProblem` as `read_results`.
+    Raises the errors of `read_results`.
     """
     import pandas as pd  # type: ignore[import-untyped]  # noqa: PLC0415 -- slow to load
 

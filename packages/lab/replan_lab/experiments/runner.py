@@ -80,7 +80,7 @@ def run_all(experiment: SimulatedExperiment[T], on_trial: OnTrial, jobs: int | N
 def run_simulated(
     prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial, jobs: int | None = None
 ) -> list[Trial]:
-    """Run the trials without a result, in `jobs` processes (default: one per core); return all, in their order."""
+    """Run the trials without a result, in `jobs` processes (default: one per core). Return all trials in order."""
     progress = ExperimentProgress(prepared, store, on_trial)
     for trial in _simulated_trials(prepared, len(progress.trials), jobs):
         if not progress.allows(len(progress.trials)):

@@ -213,7 +213,7 @@ def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
 
 
 def _steps(trials: Sequence[Trial]) -> Iterator[Row]:
-    """Sum up the metrics of each step. Epsilon is the share of its attempts that its guard accepts."""
+    """Sum up the metrics of each step. Epsilon is the share of a step's attempts that the step's guard accepts."""
     for step in dict.fromkeys(step for trial in trials for step in trial.steps):
         uses: list[StepUse] = [trial.steps[step] for trial in trials if step in trial.steps]
         attempts = sum(use.attempts for use in uses)

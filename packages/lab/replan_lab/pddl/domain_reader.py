@@ -456,7 +456,7 @@ def task_in(texts: PddlTexts, domain: str = "domain", problem: str = "problem") 
 def specification(texts: PddlTexts) -> str:
     """Return a task as the problem text of a run: two blocks of code, which state no demands in words.
 
-    Comments are left out, because they are for people. Raises `UsageProblem` as `task_in`.
+    Comments are left out, because they are for people. Raises the errors of `task_in`.
     """
     domain, problem = task_in(texts)
     title = f"{problem.name or 'problem'} ({domain.name or 'domain'}, PDDL)"

@@ -103,7 +103,7 @@ def judge_actions(
     """Judge a sequential plan at a level: `minimal`, `medium` or `expansive`.
 
     `medium` requires that some outcomes of the actions lead to the goal. `expansive` requires `assurance`. For a plan
-    without `oneof`, both are the same.
+    without `oneof`, both levels require the same.
 
     Raises `UsageProblem` for a plan that is too large, or that has too many outcomes or states.
     """
@@ -118,7 +118,10 @@ def judge_actions(
 def _find_repairs(
     domain: PddlDomain, problem: PddlProblem, translation: Translation, failure: FirstFailure | None
 ) -> tuple[Repair, ...]:
-    """Return actions that may mend the first failure of the plan; none if the state there is not known."""
+    """Return actions that may mend the first failure of the plan.
+
+    There are none if the state before it is not known.
+    """
     if failure is not None and not failure.unmet:
         return ()  # The problem has no such action.
     index = len(translation.actions) if failure is None else failure.index
@@ -260,7 +263,8 @@ def make_plan(context: Context) -> str:
     """Return the plan for the accepted actions as JSON text: the generator `PddlPlanGenerator`.
 
     Without accepted actions, or if they make no plan, the text is an empty object. The guard of the plan rejects this
-    object. It checks each action again, because a workflow may accept actions with another guard than `pddl_actions`.
+    object. The generator checks each action again, because a workflow may accept actions with another guard than
+    `pddl_actions`.
     """
     return json.dumps(_plan_for(context))
 

@@ -78,7 +78,8 @@ class _Search:
     def find_repairs(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
         """Yield a repair for each effect of an action that makes a literal true.
 
-        Its objects are the first with which the action can run. If there are no such objects, parameters stay open.
+        The repair has the first objects with which the action can run. If there are no such objects, parameters stay
+        open.
         """
         for effect in _sure_effects(schema.effect):
             if effect.positive is not literal.positive or effect.atom.predicate != literal.atom.predicate:

@@ -46,8 +46,9 @@ class Translation:
     first_inapplicable: int | None
     """The index of the first action that can run in no possible state; None if there is no such action."""
     missing: tuple[str, ...]
-    """The unmet conditions of the first inapplicable action, in the state with the fewest; if there is none, those of
-    the goal."""
+    """The unmet conditions of the first inapplicable action, in the state with the fewest. If every action can run, the
+    unmet conditions of the goal.
+    """
 
     @property
     def invalid_step(self) -> str:
@@ -118,7 +119,7 @@ class _Progression:
     def _record_step(self, step: GroundAction, states: States) -> States:
         """Record what a step does in these states, and return the states after it.
 
-        If there are more than `STATES_MAX`, only some are returned, but more than `STATES_MAX`.
+        If more than `STATES_MAX` states are possible, only some of them are returned, but still more than `STATES_MAX`.
         """
         atoms = sorted(step.effect_condition_atoms())
         groups: dict[tuple[bool, ...], list[frozenset[Atom]]] = {}

@@ -41,9 +41,9 @@ class Measured:
     told: float
     """The share of runs in which the first or the second proposal is accepted."""
     two: float
-    """The share of pairs of runs of one task in which a first proposal is accepted."""
+    """The share of pairs of runs of one task in which at least one first proposal is accepted."""
     four: float
-    """The share of tasks for which a first proposal in four runs is accepted."""
+    """The share of tasks for which at least one of the first proposals of four runs is accepted."""
     fresh_repeats: float
     told_repeats: float
 
@@ -107,7 +107,7 @@ def measure(dialogues: Sequence[RecordedDialogue]) -> Measured:
 
 
 def fit(measured: Measured) -> FittedAuthor:
-    """Return the author that imitates a model: the repeats as counted, the other numbers by least squares."""
+    """Return the author that imitates a model: repeats are counted, the other numbers fitted by least squares."""
     mean = min(max(measured.first, LEAST), 1 - LEAST)
 
     def author(size: float, lift: float = 1.0) -> FittedAuthor:
@@ -191,7 +191,10 @@ def _judge_model(model: str, dialogues: Sequence[RecordedDialogue], lines: Autho
 
 
 def authors_of(records: Records) -> Mapping[str, FittedAuthor]:
-    """Return a `weak`, a `middle` and a `strong` author: the means over the thirds of the models, by their means."""
+    """Return a `weak`, a `middle` and a `strong` author.
+
+    Each is the mean over a third of the models, sorted by their means.
+    """
     fitted = sorted(
         (fit(measure(dialogues)) for dialogues in _by_model(records).values()), key=lambda author: author.mean
     )

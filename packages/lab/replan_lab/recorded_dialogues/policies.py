@@ -15,7 +15,7 @@ class ModelRecord:
     told_retry_mends: float
     """How often the next attempt of the same dialogue is accepted, after a rejection."""
     afresh_mends: float
-    """How often a first attempt is accepted at a task of which another first attempt was rejected."""
+    """How often a first attempt at a task is accepted after another first attempt at the task was rejected."""
     repeats: float
     """How often the next attempt of the same dialogue repeats the rejected attempt, word for word."""
     count: int
@@ -54,13 +54,13 @@ class Seen:
 
     @property
     def repeats(self) -> int:
-        """How many attempts of the current dialogue are equal to an earlier one of it."""
+        """How many attempts of the current dialogue are equal to an earlier attempt of this dialogue."""
         texts = [attempt.text for attempt in self.here if attempt.text]
         return len(texts) - len(set(texts))
 
     @property
     def came_again(self) -> bool:
-        """Whether the last attempt is equal to an earlier one of its dialogue."""
+        """Whether the last attempt is equal to an earlier attempt of its dialogue."""
         *earlier, last = self.here
         return bool(last.text) and last.text in {attempt.text for attempt in earlier}
 
@@ -69,7 +69,10 @@ Policy = Callable[[Seen], Move]
 
 
 def always(move: Move) -> Policy:
-    """Return the policy that makes one move as long as possible; then it retries, or stops."""
+    """Return the policy that makes one move while this move is possible.
+
+    After that, it retries if it can, or else stops.
+    """
     return lambda seen: _first(seen, move, Move.RETRY)
 
 
@@ -78,14 +81,14 @@ def _first(seen: Seen, *moves: Move) -> Move:
 
 
 def repeat_rule(seen: Seen) -> Move:
-    """Begin afresh if the model repeats at least half of its rejected attempts; else retry."""
+    """Begin another dialogue if the model repeats at least half of its rejected attempts; otherwise retry."""
     if seen.known.repeats >= 0.5:
         return _first(seen, Move.AFRESH, Move.RETRY)
     return _first(seen, Move.RETRY, Move.AFRESH)
 
 
 MARGIN = 1.25
-"""Fresh attempts must have mended this many times as many of the model's other tasks as retries did."""
+"""The least ratio of tasks that fresh attempts mended to tasks that retries mended, among the model's other tasks."""
 
 
 def compare_chances(margin: float) -> Policy:
@@ -106,9 +109,9 @@ REPEATS_MAX = 2
 def informed(seen: Seen) -> Move:
     """Choose by the model's numbers, by whether the finding carries a fact, and by repeated attempts.
 
-    It begins afresh after a repeated attempt. It also does so if the finding carries no fact and fresh attempts mended
-    clearly more of the model's other tasks. Else it retries. After the second repeated attempt, or if nothing was
-    proposed, it leaves the dialogue: it begins afresh if possible, else it stops.
+    It begins another dialogue after a repeated attempt. It also does so if the finding carries no fact and fresh
+    attempts mended clearly more of the model's other tasks. Otherwise it retries. After the second repeated attempt, or
+    if nothing was proposed, it begins another dialogue if possible, and otherwise stops.
     """
     *_, last = seen.here
     if seen.repeats >= REPEATS_MAX or (len(seen.here) > 1 and not last.text):
@@ -129,5 +132,5 @@ ARMS: Mapping[str, Policy] = {
     "clearly_better": compare_chances(MARGIN),
     "informed": informed,
 }
-"""The policies by name. The differences of all others to `BASELINE` are reported."""
+"""The policies by name. The difference of each other policy to `BASELINE` is reported."""
 BASELINE = "retry"

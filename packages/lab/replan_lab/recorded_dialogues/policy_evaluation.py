@@ -57,7 +57,7 @@ class KnownModels:
         self._made: dict[tuple[str, int | None], ModelRecord] = {}
 
     def of(self, model: str, without: int | None = None) -> ModelRecord:
-        """Return the record of a model without the tasks of one part; for an unknown model, the middle of all."""
+        """Return the record of a model without the tasks of one part. An unknown model gets the mean of all models."""
         if (model, without) not in self._made:
             middle = sum((self._sum(name, without) for name in self._models), np.zeros((2, 4)))
             shares = middle[0] / np.maximum(middle[1], 1.0)
@@ -259,7 +259,10 @@ def _budgets(comparison: PlayedRecords, tasks: Bootstrap) -> Iterator[Row]:
 
 
 def _models(comparison: PlayedRecords) -> Iterator[Row]:
-    """Yield the success of each arm by model, what is known of it, and what the arm loses to the better simple move."""
+    """Yield the success of each arm by model, what is known of the model, and the arm's loss.
+
+    The loss is against the better of the simple moves.
+    """
     ordered = sorted(range(len(comparison.cases)), key=lambda at: comparison.cases[at].model)
     simple = [name for name in ("retry", "afresh", "rephrase", "stop") if name in comparison.played]
     for model, group in groupby(ordered, key=lambda at: comparison.cases[at].model):
@@ -296,11 +299,11 @@ STOPS = {
     "six_attempts": (math.inf, 6),
     "second_repeat_or_six_attempts": (2, 6),
 }
-"""When a rule ends a dialogue: at so many attempts that are equal to earlier ones, or after so many attempts."""
+"""When a rule ends a dialogue: the number of attempts that repeat earlier attempts, and the number of all attempts."""
 
 
 def _stops(dialogues: Sequence[RecordedDialogue]) -> Iterator[Row]:
-    """Yield the calls and the solved dialogues of each rule, if it ends all dialogues early."""
+    """Yield, for each rule, the calls and the solved dialogues if this rule ends the dialogues."""
     if all(len(dialogue.attempts) < 3 for dialogue in dialogues):
         return
     played = {name: [_until(dialogue, *limits) for dialogue in dialogues] for name, limits in STOPS.items()}

@@ -312,7 +312,10 @@ def _classification(request: Request) -> dict[str, Any]:
 
 
 def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
-    """Return the simulated person's answer about a plan with these views. It names a level as that of the mistake."""
+    """Return the simulated person's answer about a plan with these views.
+
+    The answer names a level at which the mistake is said to be.
+    """
     person, level = world.profile.person, world.wrong(views) or world.cause
     assert person is not None, "only a profile with a person has answers"
     if draw(world.key, question, "person") >= person.accuracy:

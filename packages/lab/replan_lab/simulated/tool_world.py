@@ -59,7 +59,7 @@ class Task(Config):
         return tool.endswith(f"_{CHECK}")
 
     def tools(self, seed: int, once: float) -> ToolSet:
-        """Return the tools of the task. The seed decides which share of them, `once`, is not repeatable."""
+        """Return the tools of the task. The seed decides which tools are not repeatable. `once` is their share."""
         generators = {
             tool: _use(tool, repeatable=draw(seed, tool, "once") >= once)
             for step in self.step_ids()
@@ -69,7 +69,10 @@ class Task(Config):
         return ToolSet(source="", sha256="", tools={}, generators=generators, guards=guards)
 
     def plan(self, ways: Mapping[str, int], done: Collection[str] = ()) -> dict[str, Any]:
-        """Return a plan as JSON for the steps that are not `done`. `ways` has the number of a step's tool (else 0)."""
+        """Return a plan as JSON for the steps that are not `done`.
+
+        `ways` has the number of the tool of a step; a missing step has the tool 0.
+        """
         steps = [self._step(step, ways.get(step, 0), done) for step in self.step_ids() if step not in done]
         return {
             "plan_id": "simulated",

@@ -1,8 +1,9 @@
 """The profile of a model: its results on shipped tasks, and the settings that do best in a simulation fitted to them.
 
 The tasks are planned once with the workflow `search`. The odds of the simulated author are fitted to the attempts until
-a plan was accepted (`replan_lab.experiments.likelihood`); what the runs cannot say, such as at which step the problems
-are hard, stays as in the profile `base`. Draws of the posterior are worlds in which the settings are compared.
+a plan was accepted (`replan_lab.experiments.likelihood`); numbers that the runs do not show, such as the step at which
+problems are hard, are those of the profile `base`. Draws of the posterior are worlds in which the settings are
+compared.
 """
 
 import json
@@ -104,7 +105,10 @@ def measure_steps(runs: Iterable[Sequence[PlanningEvent]], plan_step: str) -> Me
 
 
 def profile_from(runs: Iterable[Sequence[PlanningEvent]], now: float) -> tuple[str, ModelProfile] | None:
-    """Return the model of the runs and what their ends count of it; None if they count nothing. `now` is in seconds."""
+    """Return the model of the runs, and its counts from the runs' last records. None if no run has counts.
+
+    `now` is in seconds.
+    """
     ends = [event for events in runs for event in events[-1:] if isinstance(event, RunFinished)]
     counted = [end.counted for end in ends if end.counted is not None]
     if not counted:
@@ -123,7 +127,10 @@ def write_profile(model: str, profile: ModelProfile, path: Path) -> None:
 
 
 def _count_attempt(measure: StepMeasure, before: bool | None, *, accepted: bool, malformed: bool) -> StepMeasure:
-    """Return the measure with one more attempt; `before` is whether the last one was accepted, None for the first."""
+    """Return the measure with one more attempt.
+
+    `before` says whether the last attempt was accepted; None if there was none.
+    """
     measure = replace(measure, attempts=measure.attempts + 1, form_errors=measure.form_errors + malformed)
     if malformed:
         return measure
@@ -284,7 +291,7 @@ def divide_calls(calls: int | None, tasks: int) -> int:
 
 
 def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
-    """Return the keys of a workflow for its calls, which are measured and then written.
+    """Return the keys of a workflow about its calls. The model is measured with these keys, and they are then written.
 
     These are the prompts for a small context window, and the largest number of tokens in a reply.
     """

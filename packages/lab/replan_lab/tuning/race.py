@@ -1,4 +1,4 @@
-"""The race: rungs of experiments, each with the better half of the previous rung's entrants, within one limit.
+"""Races entrants in rungs within one limit. Each rung tries the better half of the previous rung's entrants.
 
 An entrant is a workflow with a policy. It is tried with the largest cap, which also shows the result of each smaller
 cap (`equal_calls.py`). Each rung is an experiment of `replan lab experiment`. Its definition and results are files, so
@@ -32,7 +32,7 @@ FILES = "entrants"
 REPETITIONS_MAX = 1000
 """The largest number of repetitions of all problems in one rung."""
 REPETITIONS_MAX_BY_MONEY = 20
-"""The same limit if only money is limited, because a free model would never spend it."""
+"""The largest number of repetitions if only money is limited, because a free model never spends money."""
 
 WORKFLOWS = ("single", "option_ad", "search")
 """The workflows to race if the user names none."""
@@ -51,7 +51,9 @@ class Entrant:
 
     name: str
     search: str | None
-    """The search, if it divides its calls among branches: then it is tried with each cap; else None."""
+    """The search if it divides its calls among branches; then the entrant is tried with each cap. None for any other
+    search.
+    """
     keys: Mapping[str, Any]
 
     def text(self, cap: int) -> str:
@@ -190,7 +192,7 @@ class Race:
     micro_usd: int = 0
     """The cost of the trials, in millionths of a dollar."""
     stopped: str = ""
-    """Why the race ended before one entrant was left; empty if it did not."""
+    """Why the race ended before only one entrant was left; empty if only one was left."""
 
     def run(self, installation: Installation, run_trials: RunTrials, notice: Notice) -> None:
         """Run all rungs.
@@ -273,7 +275,7 @@ def _split_able(
 ) -> tuple[Sequence[Entrant], int]:
     """Return the entrants that can run, and the most calls of a trial of each. A notice names the other entrants.
 
-    If there are none, raises the `UsageProblem` of the first one.
+    If no entrant can run, raises the `UsageProblem` of the first.
     """
     able, problems, need = list[Entrant](), list[UsageProblem](), 0
     with TemporaryDirectory(prefix="replan-") as folder:

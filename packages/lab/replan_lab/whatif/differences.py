@@ -25,7 +25,8 @@ _EXPLAINS: Mapping[type, frozenset[str]] = {
     RunFinished: frozenset({"why", "cause", "at", "mono"}),
     ClarificationRequested: frozenset({"why"}),
 }
-"""The fields of a decision that explain it, or state its largest cost. Another rule may lead to the same decision."""
+"""The fields of a decision that only explain it, or state its largest cost. Other rules may change only these fields.
+"""
 
 
 class FoldOutcome(StrEnum):

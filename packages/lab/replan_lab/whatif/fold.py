@@ -111,7 +111,10 @@ class Fold:
         return self._at_end()
 
     def _shared_count(self) -> int:
-        """Return how many records were copied from another run, which is compared separately; 0 if it is not a fork."""
+        """Return how many records a fork shares with another run; 0 for no fork.
+
+        The other run is compared separately.
+        """
         places = [place for place, each in enumerate(self._run.events, 1) if isinstance(each.event, Forked)]
         return places[-1] if places else 0
 
@@ -124,7 +127,7 @@ class Fold:
     def _pass_fact(self, placed: PlacedEvent) -> RunComparison | None:
         """Pass a fact from outside to the machine.
 
-        Return the difference if the machine reacts differently than before.
+        Return the difference if the machine does not react as recorded.
         """
         event, again = placed.event, None
         if placed.seq == 1:
@@ -158,7 +161,7 @@ class Fold:
                     self._verdict = "the guard finds something else"
 
     def _only_started(self, position: int) -> bool:
-        """Return whether only the start was recorded before. An admitted run decides nothing until it is driven."""
+        """Return whether only the start was recorded before. A started run decides nothing until it is driven."""
         return position == 1 and isinstance(self._run.events[1].event, RunResumed)
 
     def _is_held_back(self, more: Any, position: int) -> bool:
@@ -223,7 +226,10 @@ class Fold:
         )
 
     def _state_after(self, event: Any) -> Any:
-        """Return the state after the recorded event, for its text; the state before if the event does not fit."""
+        """Return the state after the recorded event, to make its text.
+
+        If the event does not fit, return the state before it.
+        """
         try:
             return self._machine.evolve(self._state, event)
         except Exception:  # noqa: BLE001 -- an event of other rules: only its text is wanted

@@ -89,7 +89,7 @@ def findings_of(asked: WhatIfQuery, environment: Mapping[str, str] = os.environ)
 
 
 def _absolute(name: str | None) -> str:
-    """Return the absolute path of a file, as workers have another folder; the name of a shipped one as it is."""
+    """Return the absolute path of a file, because workers have another folder. A shipped name stays unchanged."""
     if not name:
         return ""
     return str(Path(name).absolute()) if os.path.lexists(name) or os.sep in name else name
