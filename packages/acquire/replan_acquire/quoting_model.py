@@ -170,9 +170,9 @@ CAVEATS_MAX = 5
 
 
 def _decision(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a search for the first required field without a value.
+    """Return a search for the first required field that has no value and may be searched for.
 
-    If none is left, return a question about it, or else the end.
+    If there is no such field, return a question about the first that may be asked about, or else the end.
     """
     open_fields = [field for field in _fields(material) if "value" not in field and not field.get("made_of_others")]
     required = [field for field in open_fields if field.get("required")]

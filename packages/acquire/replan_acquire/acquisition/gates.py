@@ -295,7 +295,7 @@ def _stop_condition(schema: Schema) -> str:
 
 
 def _decided(outcome: str, decision: PlannerDecision, told: str = "", *, aborts: bool = False) -> Hop:
-    """Return a hop with a decision by rules; its reason is `told`, or the decision's own reason."""
+    """Return a hop with a decision by rules. The reason is `told`, or the decision's own reason if `told` is empty."""
     writes = Writes(decision=decision, decision_origin="deterministic", status="aborted" if aborts else None)
     return Hop(outcome, told or decision.reasoning, writes)
 

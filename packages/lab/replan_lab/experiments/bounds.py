@@ -87,10 +87,10 @@ class WorldLevels:
         return chances
 
     def after(self, values: Array, cause: int, redo: int) -> Array:
-        """Return the mean of values after the levels `redo` were redone.
+        """Return the mean of values, for each state, after the levels `redo` were redone.
 
-        It is by state (pattern, named mistakes, difficulty). If the step of the cause is redone, it gets the rejection
-        that names the cause.
+        A state is a pattern, the named mistakes and the difficulty. If the step of the cause is redone, it gets the
+        rejection that names the cause.
         """
         mixed = values
         for level in range(4):
@@ -242,7 +242,7 @@ class InformedPlanner:
         return np.where(~made, _KEPT, np.where(same_above & (before >= 0), found, _NOT_COMPARED))
 
     def _draw_redo(self, belief: Array, redo: Array, again: Array, live: Array) -> Array:
-        """Return the belief after new artifacts of redone levels, before the verdict. It does not add up to 1."""
+        """Return the belief after levels were redone, before the verdict. Its probabilities do not add up to 1."""
         drawn = belief.copy()
         for mask in REDOS:
             rows = np.flatnonzero(live & (redo == mask))
@@ -265,7 +265,7 @@ class InformedPlanner:
         return drawn
 
     def _redrawn(self, part: Array, level: int, again: Array) -> Array:
-        """Return the beliefs after a level was redone with this view. They do not add up to 1."""
+        """Return the beliefs after a level was redone with this view. Their probabilities do not add up to 1."""
         bits, right = np.arange(_PATTERNS), self._right(level)[None, :, None]
         was_right, was_wrong = part[:, :, bits & ~(1 << level)], part[:, :, bits | 1 << level]
         agree = float((self.wrong_views[level] ** 2).sum())

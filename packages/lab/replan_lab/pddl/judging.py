@@ -120,7 +120,7 @@ def _find_repairs(
 ) -> tuple[Repair, ...]:
     """Return actions that may mend the first failure of the plan.
 
-    There are none if the state before it is not known.
+    There are none if the state before the failure is not known.
     """
     if failure is not None and not failure.unmet:
         return ()  # The problem has no such action.

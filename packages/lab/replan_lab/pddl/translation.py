@@ -46,8 +46,8 @@ class Translation:
     first_inapplicable: int | None
     """The index of the first action that can run in no possible state; None if there is no such action."""
     missing: tuple[str, ...]
-    """The unmet conditions of the first inapplicable action, in the state with the fewest. If every action can run, the
-    unmet conditions of the goal.
+    """The unmet conditions of the first inapplicable action, in the state with the fewest. If every action can run,
+    these are the unmet conditions of the goal.
     """
 
     @property

@@ -291,9 +291,10 @@ def divide_calls(calls: int | None, tasks: int) -> int:
 
 
 def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
-    """Return the keys of a workflow about its calls. The model is measured with these keys, and they are then written.
+    """Return the keys of a workflow about its calls.
 
-    These are the prompts for a small context window, and the largest number of tokens in a reply.
+    The model is measured with these keys, and the keys are then written. These are the prompts for a small context
+    window, and the largest number of tokens in a reply.
     """
     keys: dict[str, Any] = {"model_settings": {"compact": True}} if compact else {}
     return keys | ({} if output_tokens is None else {"output_tokens_max": output_tokens})

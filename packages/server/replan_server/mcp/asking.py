@@ -40,7 +40,7 @@ def is_shown(question: Mapping[str, Any]) -> bool:
 def _message_of(question: Mapping[str, Any], trouble: str = "") -> str:
     """Return the text of a form above its field. `trouble` says why the previous answer was refused.
 
-    It is empty if no answer was refused.
+    `trouble` is empty if no answer was refused.
     """
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
@@ -99,7 +99,10 @@ STEP_SECONDS = 10.0
 
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
-    """Wait some seconds at most for a run to rest, and return it. Ask its questions if the client can show forms."""
+    """Wait at most some seconds until a run rests, and return the run.
+
+    Ask its questions if the client can show forms.
+    """
     with call.desk.waits.take(call.who.client):
         troubles = await _post_answers(call, wanted.id)
         end = trio.current_time() + wanted.seconds

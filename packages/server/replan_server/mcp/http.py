@@ -29,7 +29,7 @@ PATH = "/mcp"
 SESSIONS_MAX = 100
 """The largest number of open sessions of clients that speak an older version. Newer clients have no sessions."""
 CLIENT_SESSIONS_MAX = 20
-"""The largest number of open sessions of one token. A further session ends the one that was idle the longest."""
+"""The largest number of open sessions of one token. A further session ends the session that was idle the longest."""
 IDLE_SECONDS = 1800.0
 """How long a session lasts without a request, in seconds."""
 

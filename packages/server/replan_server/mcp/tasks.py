@@ -92,7 +92,7 @@ def _failure(message: str) -> Mapping[str, Any]:
 def _tool_result(shown: ShownRun) -> dict[str, Any]:
     """Return the final answer of the call that started the run: the run's result.
 
-    It is marked as an error unless the run succeeded.
+    The answer is marked as an error unless the run succeeded.
     """
     try:
         answer = call_result(shown.result_json, is_error=shown.result.outcome != Outcome.SUCCESS)

@@ -260,7 +260,7 @@ class StatementBatch:
 def array(kind: str, values: Sequence[Any]) -> object:
     """Return an array value of a type.
 
-    It is a text in the server's form if no element needs quoting, otherwise a list.
+    The value is a text in the server's form if no element needs quoting, otherwise a list.
     """
     match kind:
         case "bigint" | "integer":

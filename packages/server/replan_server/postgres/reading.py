@@ -50,7 +50,7 @@ _RECORDS_OF = (
 )
 _MESSAGES_OF = f"SELECT run, id, key, body, at, seal FROM replan.inbox WHERE run {_OF_RUNS} ORDER BY run, id"
 READ_AT_ONCE = 20
-"""How many runs are read together. This saves messages, because other processes wait meanwhile."""
+"""How many runs are read together. With few messages, other processes wait less."""
 
 SHARED_BYTES = 16 * 1024 * 1024
 """The cache of texts is cleared when the texts of other runs in it have more than this number of bytes."""

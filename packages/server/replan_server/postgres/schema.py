@@ -241,7 +241,7 @@ def _upgrade(connection: Connection, place: str) -> int:
 
 
 def grant(connection: Connection, roles: Mapping[str, str], beside: Rights | None = None) -> None:
-    """Give roles their rights, also the rights to the tables `beside` the journal.
+    """Give roles their rights, including the rights to the tables `beside` the journal.
 
     `roles` has the names of roles, by kind. The kinds are keys of `ROLES`. Raises `psycopg.Error`.
     """

@@ -39,8 +39,8 @@ def hash_key(key: str, who: Principal, action: str, *, place: str) -> str:
 async def answer_question(service: Service, question: str, text: str | None, *, via: Via) -> AnswerReceipt:
     """Post a program's answer to the question `RUN/ID`, or a decline if `text` is None.
 
-    `via` is the way in which it came. Raises `RequestRefused` for a question that only a person may answer, and if
-    another answer was posted first. Raises the other errors of `Engine.answer`.
+    `via` is the way in which the answer came. Raises `RequestRefused` for a question that only a person may answer, and
+    if another answer was posted first. Raises the other errors of `Engine.answer`.
     """
     engine = service.engine
     try:

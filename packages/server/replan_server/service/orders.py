@@ -62,7 +62,7 @@ class ForkOrder(ModelAndLimits):
     workflow: str | None = None
     """The name of another workflow; None for the run's own workflow."""
     policy: str | None = None
-    """The name of another policy; None for the policy of the new workflow, or of the run if there is no new one."""
+    """The name of another policy; None for the policy of the new workflow, or of the run if its workflow stays."""
     given: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -193,7 +193,7 @@ def is_at_rest(service: Service, shown: ShownRun) -> bool:
 
 
 async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
-    """Wait some seconds at most for a run to rest, and return the run. Raises the errors of `read_shown`."""
+    """Wait at most some seconds until a run rests, and return the run. Raises the errors of `read_shown`."""
     shown = await read_shown(service.reader, run)
     last_facts: tuple[object, ...] = ()
     with trio.move_on_after(seconds):

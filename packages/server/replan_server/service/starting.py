@@ -1,4 +1,4 @@
-"""Starts runs for clients. The settings limit how many run at once and start in a day.
+"""Starts runs for clients. The settings limit how many runs are under way at once, and how many start in a day.
 
 Each order is started only once.
 """

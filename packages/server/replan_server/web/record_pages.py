@@ -211,7 +211,8 @@ class OtherAttempt:
     run: str
     node: str
     key: str
-    """Its name in the address of a comparison: the node. In an attempt of another run, that run's id precedes the node.
+    """Its name in the address of a comparison: the node. For an attempt of another run, that run's id precedes the
+    node.
     """
     words: str
 

@@ -50,7 +50,7 @@ from runtime.models.watched import LiveReply
 ROWS_MAX = 200
 """The largest number of rows of a result, and of a tree, that a page shows."""
 STEPS_OPEN = 30
-"""The largest number of steps of a plan that are shown without a click. More steps are collapsed."""
+"""The largest number of steps of a plan that is shown open. A longer plan is collapsed."""
 SAID_MAX = 200
 """The largest number of messages and answers that a page shows, the newest ones."""
 LISTS: Mapping[str, tuple[str, ...]] = {
@@ -65,7 +65,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of a run.
 
-    For a long run that is not in memory, the part that its row suffices for is sent first.
+    For a long run that is not in memory, the part that can be made from its row is sent first.
     """
     row = await site.engine.journal.row(request.path_params["run"])
     tab = request.query_params.get("tab", "plan")  # What is wrong is refused before anything is sent.

@@ -1,9 +1,9 @@
 """The streams of server-sent events that keep pages current.
 
-The event `at` says where a stream begins, `changed` says that there is something new, and `gone` says that the run was
-deleted. The id of an event is a cursor: the run, the number of its last record, and a hash of facts without a record,
-such as a driver that has left. A client that reconnects sends its last cursor, so nothing is missed. A page of ours
-holds the cursor of its content.
+The event `at` says where a stream begins. The event `changed` says that there is something new, and `gone` says that
+the run was deleted. The id of an event is a cursor: the run, the number of its last record, and a hash of facts without
+a record, such as a driver that has left. A client that reconnects sends its last cursor, so nothing is missed. A page
+of ours holds the cursor of its content.
 
 The event `reply` has no id, since it is not recorded. It has the end of a reply in progress, if this process makes the
 call.

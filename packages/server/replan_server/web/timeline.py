@@ -68,7 +68,7 @@ class TimelineRow:
     run_begin: float
     """When the run began, in UTC seconds since 1970."""
     price_known: bool
-    """Whether the price of the model is known. Costs are shown only if it is known."""
+    """Whether the price of the model is known. Costs are shown only if the price is known."""
 
     @property
     def after(self) -> str:
