@@ -82,7 +82,7 @@ def find_stated_number(sought: Sought, source: Source) -> StatedNumber | None:
 
 
 def _remove_orders(text: str) -> str:
-    """Return a text without instructions to language models: each paragraph is cut before its first one (`_ORDERS`)."""
+    """Return a text without instructions to language models (`_ORDERS`). Each paragraph is cut before the first one."""
     paragraphs = _PARAGRAPH.split(text)
     return "\n\n".join(
         paragraph[: order.start()] if (order := _ORDERS.search(paragraph)) else paragraph for paragraph in paragraphs
@@ -146,9 +146,9 @@ def _unit_fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole
 
 
 def _position_of(sentence: str, word: str) -> tuple[int, int] | None:
-    """Return the position of a word in a sentence, or of its parts one after the other; None if it does not occur.
+    """Return the position of a word in a sentence, or of its parts one after the other; None without a match.
 
-    The endings of the parts are ignored.
+    The endings of the parts are not compared.
     """
     parts = [re.escape(part) for part in word.split()]
     if not parts:
@@ -272,7 +272,7 @@ class QuotingModel:
     price: Price = FREE
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the reply; the fault `BAD_REQUEST` for a request of another kind of run."""
+        """Return the reply, or the fault `BAD_REQUEST` for a request of another kind of run."""
         await trio.lowlevel.checkpoint()
         role = str(request.material.get("role", ""))
         if role not in _REPLIES:

@@ -256,10 +256,10 @@ def missing_outcome(path: str) -> str:
 
 
 def prepare_schema(state: State) -> Hop | None:
-    """Update the schema, and end the run or continue (S57 to S61). None while the run waits for a decomposition.
+    """Update the schema, and end the run or continue (S57 to S61).
 
-    The gate checks in this order: the cap of calculations, a current calculation, a stop condition, the bootstrap
-    fields.
+    Return None while the run waits for a decomposition. The gate checks in this order: the cap of calculations, a
+    current calculation, a stop condition, the bootstrap fields.
     """
     writes = Writes(decompositions=proposed_decompositions(state))
     after = changed(state, planner=apply(state.planner, writes))
@@ -339,9 +339,10 @@ def acquisition_gate(state: State) -> Hop:
 
 
 def plan(state: State) -> Hop | None:
-    """Accept the model's decision, or finish if no reply can be used (S68, S69). None while the run waits for a reply.
+    """Accept the model's decision, or finish if no reply can be used (S68, S69).
 
-    This gate ignores caps, bootstrap fields and the calculator, because later gates correct a decision.
+    Return None while the run waits for a reply. This gate ignores caps, bootstrap fields and the calculator, because
+    later gates correct a decision.
     """
     model_replies = replies_for(state, PLAN)
     if not model_replies:
@@ -363,7 +364,7 @@ _ABOUT_A_FIELD = ("search", "ask_user")
 
 
 def normalize_decision(state: State) -> Hop | None:
-    """Correct a decision about a field (S71 to S74). None while the run waits for the field's decomposition."""
+    """Correct a decision about a field (S71 to S74). Return None while the run waits for the field's decomposition."""
     decision = state.planner.decision
     assert decision is not None, "a decision comes before this node"
     if decision.action not in _ABOUT_A_FIELD:

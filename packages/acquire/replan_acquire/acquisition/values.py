@@ -130,7 +130,7 @@ def find_spread(values: Values) -> Spread | None:
 def bounds_of(value: FieldValue, values: Values) -> tuple[float, float]:
     """Return the range of a chosen number for calculations.
 
-    For a number from a source, it is the range of all sources.
+    For a number from a source, this is the range of the numbers of all sources.
     """
     number = _number(value)
     if value.via == "search":

@@ -47,7 +47,7 @@ def place_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) 
     """Return the rows of one table as lines.
 
     The first rows name the columns if all of their cells are words. `caption` is the line over the table. A caption
-    with a scale or unit is repeated in each row. `merged`: whether some cells span several columns.
+    with a scale or unit is repeated in each row. `merged` tells whether some cells span several columns.
     """
     wide = [row for row in rows if sum(map(bool, row[1])) > 1]
     if merged:

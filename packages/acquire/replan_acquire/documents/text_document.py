@@ -234,7 +234,7 @@ class Document:
 def text_document(name: str, content: bytes, *, cut: bool = False) -> tuple[Document | None, str]:
     """Return the document that the bytes of a file contain, and a notice.
 
-    The notice says why there is no document, or names an encoding other than UTF-8; otherwise it is empty. `cut`:
+    The notice says why there is no document, or names an encoding other than UTF-8; otherwise it is empty. `cut` tells
     whether the file has more bytes than `content`.
     """
     text, encoding = _decode_text(content, cut=cut)

@@ -146,8 +146,8 @@ def search_tool(
 ) -> Tool:
     """Return the tool that searches the places.
 
-    `threads`: whether the index is built in a worker thread instead of the event loop. `outside` is the environment of
-    the driver. A server that is a program is started in the folder `home`.
+    `threads` tells whether the index is built in a worker thread instead of the event loop. `outside` is the
+    environment of the driver. A server that is a program is started in the folder `home`.
     """
 
     @asynccontextmanager

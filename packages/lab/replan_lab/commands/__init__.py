@@ -20,7 +20,7 @@ class LabGroup(CommandGroup):
     """The commands below `replan lab`."""
 
     def rows(self) -> dict[str, CommandRow]:
-        """Return the row of each command. The module of a command has its name."""
+        """Return the row of each command. The module of a command has the command's name."""
         return {name: CommandRow(name, "", text, f"replan_lab.commands.{name}:{name}") for name, text in _ROWS}
 
 

@@ -59,7 +59,7 @@ class PreparedArm:
     registry: Registry
 
     def __reduce__(self) -> tuple[type["PreparedArm"], tuple[object, ...]]:
-        """Pickle only the fields. `lab_setup` contains functions, so the other process builds its own."""
+        """Pickle only the fields. `lab_setup` contains functions, so the other process builds its own setup."""
         return PreparedArm, (self.arm, self.request, self.profile, self.registry)
 
     @property

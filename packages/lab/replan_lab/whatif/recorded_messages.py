@@ -49,7 +49,7 @@ def may_follow_a_fact(placed: PlacedEvent) -> bool:
 
 
 def is_pause(event: Any) -> bool:
-    """Return whether a driver may have recorded an event to stop within an append because the daily budget is spent."""
+    """Return whether an event may be a pause within an append. A driver pauses when the daily budget is spent."""
     match event:
         case WaitRequested():
             return event.request_id == HOME_BUDGET

@@ -1,7 +1,8 @@
 """Tasks of the extension `io.modelcontextprotocol/tasks`: a client polls a run that its call has started.
 
-The id of a task is the id of its run. Its state follows from the run's records and inbox. So a server keeps nothing
-about tasks. The next server over the same home, or another server on the same database, goes on with the same ids.
+The id of a task is the id of its run. The state of a task follows from the run's records and inbox. So a server keeps
+nothing about tasks. The next server over the same home, or another server on the same database, goes on with the same
+ids.
 """
 
 from collections.abc import Mapping
@@ -31,8 +32,8 @@ TERMINAL = frozenset({"completed", "failed", "cancelled"})
 async def read_task(call: ToolCall, run: str) -> dict[str, Any]:
     """Return a task with its forms, its result or its error.
 
-    It has forms only if the client can show them and may answer. Otherwise `statusMessage` says how to answer. Raises
-    the errors of `read_shown`, and `RunNotFound` for a run of another tenant.
+    The task has forms only if the client can show them and may answer. Otherwise `statusMessage` says how to answer.
+    Raises the errors of `read_shown`, and `RunNotFound` for a run of another tenant.
     """
     shown = await read_task_run(call, run)
     match shown.status:

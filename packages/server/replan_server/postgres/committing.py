@@ -73,7 +73,7 @@ class Committer:
         return [outcomes[place] for place in range(len(works))]
 
     def forget(self, link: DatabaseLink) -> None:
-        """Delete the writer's row, at the end. If that fails, another process deletes it some days later."""
+        """Delete the writer's row, at the end. If that fails, another process deletes the row some days later."""
         if self._number == 0:
             return
         statement = "DELETE FROM replan.writers WHERE id = %s OR at < clock_timestamp() - interval '7 days'"

@@ -150,7 +150,8 @@ class Metrics:
     def __init__(self, now: Callable[[], float], limits: Callable[[], Mapping[str, ServerLimits]] = dict) -> None:
         """Begin to measure. The exporter reads the environment.
 
-        `now` is the journal's clock. `limits` returns the rate limits of servers by `HOST DIGITS`.
+        `now` is the journal's clock. `limits` returns the rate limits of servers, by host and some digits of the key's
+        hash.
         """
         quiet_sdk()
         self._now, self._tallies = now, tuple[Tally, ...]()

@@ -127,7 +127,7 @@ class _Http1(H11Protocol):
             self.stream.app_put = partial(self._give, self.stream.app_put)
 
     async def _give(self, put: "Callable[[ASGIReceiveEvent], Awaitable[None]]", message: "ASGIReceiveEvent") -> None:
-        """Give the app a part of the body until its request ends, or the message that the request has ended."""
+        """Give the app a message: a part of the body, or that the request has ended. The end cancels a waiting part."""
         ended = message["type"] == "http.disconnect"
         if ended:
             self._giving.cancel()

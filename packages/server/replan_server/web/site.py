@@ -65,7 +65,10 @@ class PartsMaker:
         self._kept: OrderedDict[str, tuple[Hashable, RunParts]] = OrderedDict()
 
     async def parts(self, shown: ShownRun) -> RunParts:
-        """Return the parts of a run. They follow from its records, its status and the unread messages of its inbox."""
+        """Return the parts of a run.
+
+        The parts follow from the run's records, its status and the unread messages of its inbox.
+        """
         if shown.with_inbox is not shown.loaded.state:
             return await _make_aside(shown)
         run, place = shown.row.run, (shown.row.created, shown.loaded.seq, shown.status)

@@ -1,7 +1,7 @@
 """Signed links (HMAC-SHA256) with which one person answers one question, and the confirmation of an approval. Pure.
 
-A link names its person, its question and its expiry. The journal ensures that it is used only once: each question has
-its own id, and the first answer counts.
+A link names its person, its question and its expiry. The journal ensures that a link is used only once: each question
+has its own id, and the first answer counts.
 """
 
 import base64

@@ -4,8 +4,8 @@ Messages of webhooks are posted, signed as Standard Webhooks defines it. Senders
 messages.
 
 A cursor in the journal has, for each run, the last record whose message needs no more work. A receiver that is down
-delays only its own messages. Of the processes that share a journal, one at a time posts to a webhook. If it dies after
-it has posted a message and before it moves the cursor, the message is posted again, with the same id.
+delays only its own messages. Of the processes that share a journal, one at a time posts to a webhook. If this process
+dies after it has posted a message and before it moves the cursor, the message is posted again, with the same id.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
