@@ -82,7 +82,10 @@ def find_stated_number(sought: Sought, source: Source) -> StatedNumber | None:
 
 
 def _remove_orders(text: str) -> str:
-    """Return a text without instructions to language models (`_ORDERS`). Each paragraph is cut before the first one."""
+    """Return a text without instructions to language models (`_ORDERS`).
+
+    Each paragraph is cut before its first instruction.
+    """
     paragraphs = _PARAGRAPH.split(text)
     return "\n\n".join(
         paragraph[: order.start()] if (order := _ORDERS.search(paragraph)) else paragraph for paragraph in paragraphs

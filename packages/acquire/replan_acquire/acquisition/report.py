@@ -27,7 +27,7 @@ class ValueChange:
 
 
 def changes_since(earlier: AcquisitionResult, result: AcquisitionResult) -> tuple[ValueChange, ...]:
-    """Return the differences between a result and an earlier one, fields first.
+    """Return the differences between a result and an earlier result, fields first.
 
     The profiles of the two results may differ.
     """

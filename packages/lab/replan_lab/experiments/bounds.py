@@ -225,7 +225,7 @@ class InformedPlanner:
         return solved, used
 
     def _compare(self, views: Array, level: int, right: Array, made: Array, again: Array) -> Array:
-        """Draw the views of a redone level, and return the results of comparing them with the earlier ones.
+        """Draw the views of a redone level, and return the results of comparing them with the earlier views.
 
         The plan is not compared, and neither is a level whose input artifacts have changed.
         """

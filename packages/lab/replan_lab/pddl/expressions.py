@@ -35,7 +35,7 @@ class Form(NamedTuple):
 
     @property
     def head(self) -> str:
-        """Its first item if that is a word, else an empty text."""
+        """Its first item if this item is a word; otherwise an empty text."""
         first = self.items[0] if self.items else None
         return first.text if isinstance(first, Word) else ""
 

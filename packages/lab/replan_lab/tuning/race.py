@@ -275,7 +275,7 @@ def _split_able(
 ) -> tuple[Sequence[Entrant], int]:
     """Return the entrants that can run, and the most calls of a trial of each. A notice names the other entrants.
 
-    If no entrant can run, raises the `UsageProblem` of the first.
+    If no entrant can run, raises the `UsageProblem` of the first entrant.
     """
     able, problems, need = list[Entrant](), list[UsageProblem](), 0
     with TemporaryDirectory(prefix="replan-") as folder:

@@ -129,7 +129,7 @@ class DatabaseLink:
 
     @property
     def fixed(self) -> float | None:
-        """The time of the clock that replaces the server's clock; None without such a clock."""
+        """The time of the clock that replaces the server's clock; None if the server's clock is used."""
         return None if self.time is None else self.time.now()
 
     def take_time(self, now: float) -> float:

@@ -245,7 +245,7 @@ class Exporter:
             self._metrics.show(())
 
     def _renew_collector(self) -> None:
-        """Replace the connections to the collector, because a thread may still wait for an answer on the old ones."""
+        """Replace the connections to the collector, because a thread may still wait on the old connections."""
         counted = 0 if self._collector is None else self._collector.rejected
         self._collector, self._limiter = Collector(self._redactor), trio.CapacityLimiter(1)
         self._collector.problem, self._collector.refused = "no answer in time", counted

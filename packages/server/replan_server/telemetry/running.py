@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 2.0
 """How long a process that is about to end may wait for the collector. The next process sends the remaining spans."""
 AWAY_SECONDS = 0.5
-"""How long such a process may wait if the collector did not accept the last spans."""
+"""How long a process that is about to end may wait if the collector did not accept the last spans."""
 
 
 def how_to_install() -> str:

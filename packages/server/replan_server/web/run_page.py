@@ -273,7 +273,7 @@ def _limits_text(limits: Limits) -> str:
 
 
 def _start_again_address(run: str, kind: str, *, executes: bool) -> str:
-    """Return the address of the form that starts such a run again; empty if pages cannot start this kind."""
+    """Return the address of the form that starts a run like this one; empty if pages cannot start this kind."""
     forms = {"planning": "/new"} | {interface.kind: f"/new/{interface.kind}" for interface in installed_interfaces()}
     forms |= {"execution": "/new/execution"} if executes else {}
     return f"{forms[kind]}?like={run}" if kind in forms else ""

@@ -48,7 +48,7 @@ class RunParts:
     checklist: Checklist | None
     """The checklist of an execution; None for other kinds."""
     calls: Sequence[str]
-    """The nodes of the run's model calls, if the tree names no nodes; else empty."""
+    """The nodes of the run's model calls, if the tree names no nodes; empty if the tree names nodes."""
     timeline: Timeline | None
     """When the run's calls, tools, waits and questions began and ended; None before the first of these."""
     outputs: Sequence[ToolOutput]

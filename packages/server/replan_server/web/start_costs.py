@@ -50,7 +50,7 @@ class StartCost:
     rows: tuple[tuple[str, str], ...] = ()
     """The model, the most calls and the most money, with labels; empty if there is a problem."""
     trouble: str = ""
-    """Why such a run cannot be started; empty if it can."""
+    """Why the run cannot be started; empty if it can be started."""
     lacking: str = ""
     """What the run lacks before it can start; empty if it lacks nothing."""
     workflow: WorkflowExplained | None = None
