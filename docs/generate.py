@@ -86,7 +86,7 @@ def _fires(row: Row) -> str:
     causes += [code(row.codes)] if row.codes else []
     causes += [f"tag {code(row.tags)}"] if row.tags else []
     causes += ["the same failure `r_patience` times in a row"] if row.repeated else []
-    causes += ["an artifact of this round made again word for word"] if row.repeats else []
+    causes += ["an artifact repeated word for word in this round"] if row.repeats else []
     delay = f" (first delay {row.backoff_seconds:g} s, doubling)" if row.backoff_seconds else ""
     return ("; ".join(causes) or "anything else") + delay
 

@@ -23,8 +23,8 @@ def _rows(found: dict) -> list[tuple[object, ...]]:
     return [
         ("tasks", *(each["tasks"] for each in sides)),
         ("passed in each round", *(", ".join(map(str, each["passed"])) for each in sides)),
-        (f"passed in all rounds (of the second column, pass^{rounds})", *(_share(each) for each in sides)),
-        ("proved, and yet failed in the world", *(f"{100 * each['proved_and_failed']:.1f} %" for each in sides)),
+        (f"passed in all rounds (second column: pass^{rounds})", *(_share(each) for each in sides)),
+        ("proved, but failed in the simulated world", *(f"{100 * each['proved_and_failed']:.1f} %" for each in sides)),
         ("questions to the user in a round", *(f"{each['asked']:g}" for each in sides)),
         ("handed over in a round", *(f"{each['handed_over']:g}" for each in sides)),
         ("calls of tools in a round", *(f"{each['calls']:,.0f}" for each in sides)),

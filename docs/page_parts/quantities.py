@@ -9,7 +9,7 @@ import yaml
 from page_parts.markdown import ROOT, code
 
 REASONS: Mapping[str, str] = {
-    "not_understood": "words beside it may be a part of it",
+    "not_understood": "words beside the number may belong to the quantity",
     "no_unit": "no unit is written",
     "wrong_unit": "another kind of unit",
 }
