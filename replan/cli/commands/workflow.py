@@ -289,7 +289,7 @@ def _condition_text(row: Row) -> str:
     causes += row.codes
     causes += [f"tag {tag}" for tag in row.tags]
     causes += ["the same failure r_patience times in a row"] if row.repeated else []
-    causes += ["an artifact of this round made again word for word"] if row.repeats else []
+    causes += ["an artifact repeated word for word in this round"] if row.repeats else []
     delay = f" (first delay {row.backoff_seconds:g} s, doubling)" if row.backoff_seconds else ""
     return (", ".join(causes) or "anything else") + delay
 
