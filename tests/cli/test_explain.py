@@ -76,7 +76,7 @@ def test_terms_are_explained_where_they_are_shown(replan, problem, scripted):
 def test_a_term_is_explained_however_it_is_spelt(replan):
     assert "outcome of a run" in replan("explain", "all_pruned").stdout
     assert replan("explain", "ALL", "pruned").stdout == replan("explain", "all-pruned").stdout
-    assert "a person, or a new plan, takes over" in replan("explain", "hand", "over").stdout
+    assert "A person takes over, or a new plan is made." in replan("explain", "hand", "over").stdout
     (term,) = json.loads(replan("explain", "plan.cycle", "--json").stdout)["terms"]
     assert term == {
         "name": "plan.cycle",
