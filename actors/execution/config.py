@@ -168,7 +168,7 @@ class ReadyPlan:
 
 
 def _invert(bit_sets: Sequence[int], count: int) -> tuple[int, ...]:
-    """Return, for each of `count` members, the positions of the sets with this member, as a bit set."""
+    """Return one bit set for each of `count` members: the positions in `bit_sets` of the sets that contain it."""
     owners = [0] * count
     for index, bit_set in enumerate(bit_sets):
         for member in bits(bit_set):

@@ -250,8 +250,8 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
         yield Finding(code=Code.NO_UNDO, where=gap.step, message=text, trace=gap.trace)
     if not coverage.complete:
         text = (
-            f"Not verified: more than {coverage.explored} configurations of successes and failures before an undo. "
-            f"Give every step an `undo`."
+            f"Not verified whether all steps can be undone: more than {coverage.explored} configurations. "
+            "Give every step an `undo`."
         )
         yield Finding(code=Code.TOO_COMPLEX, message=text)
 

@@ -51,7 +51,8 @@ def why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> s
     belief, attempts = state.config.policy.belief, branch.progress[node.step].attempt
     rounds = None if belief is None else belief.rounds
     if rounds is not None and attempts >= rounds and decision.level is BacktrackLevel.LOCAL_RETRY:
-        return f"{STUCK}: {node.step} was rejected in {attempts} attempts of a visit, and no other step is left"
+        rejected = f"{node.step} was rejected in {attempts} attempts of a visit"
+        return f"{STUCK}: {rejected}, and the search has no other step to redo"
     return ""
 
 

@@ -46,7 +46,8 @@ def provider_advice(fault: Fault, program: str = "replan", name: ProviderName = 
         case FaultKind.CUT:
             return "try again; if it happens again, look at the server's own log and at proxies on the way"
         case FaultKind.TIMEOUT:
-            return "give the model more time (`model_timeout_seconds` of the workflow, or --timeout), or a quicker one"
+            time = "`model_timeout_seconds` of the workflow, or --timeout"
+            return f"give the model more time ({time}), or use a quicker model"
         case FaultKind.NO_API:
             return f"correct {provider.address}, {base}; {_try_it(program)}"
         case FaultKind.BAD_REPLY:

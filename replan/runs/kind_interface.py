@@ -116,7 +116,7 @@ class Offer:
             raise UsageProblem(f"clients may not set {extra}", place="model_settings", hint=hint)
         least, worth = self.config.clients.ceilings["stop_below"], least_value(order_limits)
         if worth is not None and least is not None and worth < least:
-            hint = "clients.stop_below in the server's config.yaml; the command line may go below it"
+            hint = "clients.stop_below in the server's config.yaml sets this minimum; the command line may go below it"
             raise UsageProblem(f"the least that clients may ask for is {least:g}", place="stop_below", hint=hint)
 
 

@@ -434,7 +434,7 @@ def retry_gate(state: State) -> Hop:
         if was_query_made(state, path, decision.query):
             return _replace_search(state, path, f"{path} was searched for by this query before")
         if not decision.query.strip() or not searches_left(state, path):
-            return _replace_search(state, path, f"nothing is left to search for {path}")
+            return _replace_search(state, path, f"no further search for {path} is possible")
     elif decision.action == "ask_user" and not questions_left(state, path):
         why = f"{path} cannot be had: the user has given no answer"
         return _decided("aborted", PlannerDecision(action="finish", target_field=path, reasoning=why), aborts=True)

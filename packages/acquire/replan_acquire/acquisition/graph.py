@@ -1,7 +1,7 @@
 """The graph as a table: its nodes, the next node for each of their outcomes, and the fields that they may write.
 
-A node is one pure function, its *gate*. It returns a `Hop`, or None while the run waits for a reply at this node. Only
-the table turns an outcome into the next node. To add a gate, add a row here and a function.
+Each node has one pure function, its *gate*. It returns a `Hop`, or None while the run waits for a reply at this node.
+Only the table turns an outcome into the next node. To add a gate, add a row here and a function.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -79,7 +79,7 @@ class Trial(Value):
     depths: tuple[int, ...] = ()
     """For each replan, the distance over `requires` to its farthest target."""
     retries: int = 0
-    """The rejections that were retried in the same visit of the step. They also have the depth 0."""
+    """The rejections that were retried in the same visit of the step. Tables count them at depth 0."""
     rules: Mapping[str, int] = Field(default_factory=dict)
     """The number of the policy's decisions, by row."""
     aligned: bool | None = None

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Shared:
-    """An answer that streams share."""
+    """An answer that several streams share."""
 
     lock: trio.Lock = field(default_factory=trio.Lock)
     version: int | None = None
