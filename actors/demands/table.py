@@ -441,7 +441,7 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
     """Return, as a clause, why a plan is not called proved, apart from its proof level.
 
-    It is empty if there is no reason.
+    The text is empty if there is no reason.
     """
     missing = 0 if table is None else len(table.in_no_step)
     if missing:

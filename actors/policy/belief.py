@@ -137,8 +137,8 @@ Masses = tuple[tuple[Block, ...], ...]
 _RIGHT, _WRONG, _UNKNOWN = range(3)
 """The state of a step before it was redone: right, wrong, or unknown because it is below the topmost wrong step."""
 _Weights = tuple[Block, Block, Block]
-"""The probabilities of a comparison's result for one step: if the step is now right, if the step is now wrong, and
-their sum.
+"""For one step whose artifacts before and after were compared: the probability of the result if the step is now right,
+the same if it is now wrong, and their sum.
 """
 
 

@@ -318,7 +318,7 @@ def withdraw_calls(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> C
 def end_calls(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
     """Return calls and ledger after the run's end. A reply to an open call is late from now on.
 
-    If the end is not final, open calls are kept. They are requested again when the run is reopened.
+    If the end is not final, the open calls are kept and are requested again when the run is reopened.
     """
     for name in calls.open:
         ledger = ledger.forfeit(name)

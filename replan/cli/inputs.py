@@ -56,10 +56,11 @@ def read_stdin(limit: int, smaller: str = "leave out logs and listings") -> str:
 
 
 def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) -> str:
-    """Return the text of a file of at most `limit` bytes. Errors name the file by `place`.
+    """Return the text of a file of at most `limit` bytes. An error calls the file `place`.
 
     Raises:
-        UsageProblem: it cannot be read, with `hint`; it is larger, with `smaller` as the hint; or it is not a text.
+        UsageProblem: the file cannot be read (its next step is `hint`), is larger (its next step is `smaller`), or is
+            not text.
     """
     try:
         with path.open("rb") as file:

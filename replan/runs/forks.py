@@ -66,7 +66,7 @@ class ForkRequest:
     workflow: str | None = None
     """The workflow after the fork; None if it does not change."""
     policy: str | None = None
-    """The policy after the fork; None keeps the policy, or takes the policy of a new workflow."""
+    """The policy after the fork. If it is None, the policy of the new workflow or of the run is used."""
     changes: Changes = field(default_factory=Changes)
     """The limits and the model of the fork."""
     given: Mapping[str, str] = field(default_factory=dict)

@@ -56,7 +56,7 @@ def report_measure(name: str, value: float) -> None:
 def observe_measures(observer: Callable[[str, float], None] | None) -> None:
     """Call `observer` with every measured value from now on; None removes the earlier observer.
 
-    The observer must be quick, and must not raise.
+    The observer delays the caller, so it must be quick. It must not raise.
     """
     global _observer  # noqa: PLW0603 -- one process, one observer
     _observer = observer

@@ -53,7 +53,7 @@ async def answer_question(service: Service, question: str, text: str | None, *, 
 
 
 async def tell(service: Service, who: Principal, run: str, text: str, kind: str, *, key: str = "") -> Posted:
-    """Post a note or a requirement. If the message reopens a run that had ended, the run goes on.
+    """Post a note or a requirement. If the message reopens a run that had ended, a driver resumes the run.
 
     `key` is a hashed idempotency key. Raises `RequestRefused` if another message came with the same key, and the errors
     of `Engine.tell`.
