@@ -26,11 +26,16 @@ CHOICES_SHOWN_MAX = 60
 """The longest list of a question's choices, in characters, that a printed command shows."""
 
 
-def say_answer_command(question: str, values: Sequence[str]) -> None:
-    """Print the command that answers a question, with the values to choose from if they are short."""
+def answer_command(question: str, values: Sequence[str]) -> str:
+    """Return the command that answers a question, with the values to choose from if they are short."""
     listed = " | ".join(shlex.quote(value) for value in values)
     text = "TEXT" if not values else listed if len(listed) <= CHOICES_SHOWN_MAX else "CHOICE"
-    notice(f"answer with: {program()} answer {shlex.quote(question)} {text}")
+    return f"{program()} answer {shlex.quote(question)} {text}"
+
+
+def say_answer_command(question: str, values: Sequence[str]) -> None:
+    """Print the command that answers a question."""
+    notice(f"answer with: {answer_command(question, values)}")
 
 
 def say_more_questions(run: str, count: int) -> None:

@@ -47,6 +47,12 @@ def test_the_only_question_of_the_newest_run_is_answered(replan, waiting):
     assert json.loads(replan("answer", "--last", "q1", BETTER, "--json").stdout)["result"] == "duplicate"
 
 
+def test_a_question_without_an_answer_shows_how_to_answer(replan, waiting):
+    for named in (f"{waiting}/q1", "--last"):
+        hint = f"`replan answer {waiting}/q1 TEXT`, or --decline for none"
+        assert_refused(replan("answer", named), "TEXT: there is no answer", hint)
+
+
 def test_the_only_question_of_the_newest_run_is_declined(replan, waiting):
     result = replan("answer", "--last", "--decline")
     assert f"{waiting}/q1 is declined" in result.stderr
@@ -73,8 +79,6 @@ def test_a_note_goes_to_the_newest_run_which_can_be_cancelled(replan, waiting):
     ("arguments", "told"),
     [
         (("answer",), "no question is named"),
-        (("answer", "k7m2x9qa/q1"), "there is no answer"),
-        (("answer", "--last"), "there is no answer"),
         (("answer", "--last", "yes", "--decline", "no"), "both an answer and --decline"),
         (("tell",), "no run is named"),
         (("tell", "k7m2x9qa"), "nothing to tell"),

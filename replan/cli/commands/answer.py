@@ -128,18 +128,20 @@ def answer(
         question, text = None, question
     if question is None and not last:
         raise UsageProblem("no question is named", place="QUESTION", hint="`replan questions` lists them as RUN/ID")
-    if decline == (text is not None):
-        cause = "both an answer and --decline are given" if decline else "there is no answer"
-        raise UsageProblem(cause, place="TEXT", hint="`replan answer QUESTION TEXT`, or --decline for none")
+    if decline and text is not None:
+        hint = "`replan answer QUESTION TEXT`, or --decline for none"
+        raise UsageProblem("both an answer and --decline are given", place="TEXT", hint=hint)
     import trio
 
     from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
 
     body = read_stdin(ANSWER_BYTES_MAX) if text == "-" else text
-    return trio.run(_answer, invocation, question, body, last, as_json)
+    return trio.run(_answer, invocation, question, body, decline, last, as_json)
 
 
-async def _answer(invocation: Invocation, question: str | None, text: str | None, last: bool, as_json: bool) -> int:
+async def _answer(
+    invocation: Invocation, question: str | None, text: str | None, decline: bool, last: bool, as_json: bool
+) -> int:
     from actors.run.words import question_in_words
     from actors.values.question_form import consequence_of
     from replan.cli.home import open_engine
@@ -155,6 +157,8 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
             prefix, name = split_question_id(question or "")
             run = await resolve_named(engine, prefix)
         full = f"{run}/{name}"
+        if text is None and not decline:
+            raise await _lacks_answer(engine, full)
         receipt = await (engine.decline(full, via="cli") if text is None else engine.answer(full, text, via="cli"))
         check_receipt(receipt, full)
         row = await engine.journal.row(run)
@@ -167,6 +171,17 @@ async def _answer(invocation: Invocation, question: str | None, text: str | None
     if as_json:
         print_json({**receipt.to_json(full), "open_questions": open_count})
     return Exit.OK
+
+
+async def _lacks_answer(engine: Engine, question: str) -> UsageProblem:
+    """Return the error about a question that is named without an answer. Its hint shows the question's choices."""
+    from actors.run.open_question import choices
+    from replan.cli.hints import answer_command
+    from replan.runs.inbox import questions_of, split_question_id
+
+    found = [each for each in await questions_of(engine, split_question_id(question)[0]) if each["id"] == question]
+    command = answer_command(question, choices(found[0]) if found else [])
+    return UsageProblem("there is no answer", place="TEXT", hint=f"`{command}`, or --decline for none")
 
 
 async def _answer_file(invocation: Invocation, file: str, as_json: bool) -> int:
