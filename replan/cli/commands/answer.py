@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -136,11 +137,11 @@ def answer(
     from replan.cli.inputs import ANSWER_BYTES_MAX, read_stdin
 
     body = read_stdin(ANSWER_BYTES_MAX) if text == "-" else text
-    return trio.run(_answer, invocation, question, body, decline, last, as_json)
+    return trio.run(partial(_answer, invocation, question, body, decline=decline, last=last, as_json=as_json))
 
 
 async def _answer(
-    invocation: Invocation, question: str | None, text: str | None, decline: bool, last: bool, as_json: bool
+    invocation: Invocation, question: str | None, text: str | None, *, decline: bool, last: bool, as_json: bool
 ) -> int:
     from actors.run.words import question_in_words
     from actors.values.question_form import consequence_of
