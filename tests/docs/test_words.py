@@ -77,11 +77,15 @@ LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 END = re.compile(r"(?<=[.!?:;])\**\s+(?=[\"'*`(\[A-Z0-9-])|\n\s*\n|\n(?=\s*(?:[-*#]|\d+\.) )|(?<=\|)")
 
 
-def sentences(text):
-    """Return the sentences of a text in Markdown: list items and cells of tables end one, and code is one word."""
-    plain = INVISIBLE.sub(" ", FENCE.sub("\n\n", text))
-    plain = LINK.sub(r"\1", re.sub(r"`[^`]*`", "CODE", plain)).replace("|", " | ")
-    return [one for part in END.split(plain) if (one := " ".join(re.sub(r"\([^()]*\)", "", part).split()).strip("| "))]
+def sentences(text, *, counted=True):
+    """Return the sentences of a text in Markdown. List items and cells of tables end one.
+
+    To be `counted`, code becomes one word, and what stands between brackets is left out.
+    """
+    plain = LINK.sub(r"\1", INVISIBLE.sub(" ", FENCE.sub("\n\n", text)))
+    plain = (re.sub(r"`[^`]*`", "CODE", plain) if counted else plain).replace("|", " | ")
+    parts = (re.sub(r"\([^()]*\)", "", part) if counted else part for part in END.split(plain))
+    return [one for part in parts if (one := " ".join(part.split()).strip("| "))]
 
 
 def is_too_long(sentence):
