@@ -1,8 +1,8 @@
 """Draws sixty sentences for a review of the language: `python -m tests.tidy.draw --seed 11`.
 
-Twenty are from pages, twenty from messages, and twenty from docstrings. The reviewer is somebody who wrote none of them,
-and may open the file of a sentence. A sentence that needs a second reading is rewritten, and so are its neighbours like
-it. The same seed draws the same sentences from the same tree.
+Twenty are from pages, twenty from messages, and twenty from docstrings. The reviewer wrote none of them, and may open
+the file of a sentence. A sentence that needs a second reading is rewritten, and so are its neighbours like it. The same
+seed draws the same sentences from the same tree.
 """
 
 import argparse
