@@ -29,8 +29,8 @@ def meaning(section: str, name: str) -> Any:
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """Return a Markdown table; cells keep to one line."""
     names = list(head)
-    lines = [names, ["---"] * len(names), *([_cell(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = [f"| {' | '.join(line)} |" for line in (names, *([_cell(cell) for cell in row] for row in rows))]
+    return "\n".join([lines[0], "|---" * len(names) + "|", *lines[1:]])
 
 
 def _cell(value: object) -> str:
