@@ -33,7 +33,7 @@ DEFAULTS = {name: field.default for name, field in Workflow.model_fields.items()
 STATED = [
     ("explanation/budgets.md", f"After {TRIES_MAX} tries in a row"),
     ("explanation/endings.md", f"`--patience` ({PATIENCE_SECONDS / 60:g} minutes by default)"),
-    ("explanation/endings.md", {3600: "A host wakes it every hour"}[LEFT_SECONDS]),
+    ("explanation/endings.md", {3600: "A host wakes the run every hour"}[LEFT_SECONDS]),
     ("explanation/endings.md", f"After SIGTERM it waits {TERMINATED_SECONDS:g} seconds at most"),
     ("explanation/budgets.md", {1: "starts at one second and doubles with each try"}[BACKOFF_FIRST]),
     ("reference/models.md", f"{TRIES_MAX} tries in a row"),
