@@ -1,6 +1,6 @@
 """Regenerates the parts of the documentation that follow from the program, between two marks on a page.
 
-`python docs/generate.py` rewrites the text between `<!-- generated: NAME -->` and `<!-- end -->` on every page, and
+`python docs/generate.py` rewrites the text between `<!--generated:NAME-->` and `<!--end-->` on every page, and
 each number that is a link to a table of an experiment; a test compares them, so that no page is out of date.
 `configs/meanings.yaml` has the meanings that are not in the code.
 """
@@ -54,7 +54,8 @@ from replan.setup.config_schemas import describe_models  # noqa: E402
 from runtime.models.port import FaultKind  # noqa: E402
 from runtime.models.replies import ReplyCode  # noqa: E402
 
-MARKED = re.compile(r"(?P<open><!-- generated: (?P<name>[a-z-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
+MARKED = re.compile(r"<!-- ?generated: ?(?P<name>[a-z-]+) ?-->\n.*?<!-- ?end ?-->", re.DOTALL)
+"""A generated part between its marks. The marks are written without blanks, so that each counts as one word."""
 
 
 def findings() -> str:
@@ -209,7 +210,7 @@ DOCUMENTS: Mapping[str, Callable[[], str]] = {
 
 def regenerated(text: str) -> str:
     """Return a page with its generated parts and numbers as they are now. Raises `KeyError` for an unknown name."""
-    parts = MARKED.sub(lambda mark: f"{mark['open']}{PARTS[mark['name']]()}\n{mark['close']}", text)
+    parts = MARKED.sub(lambda mark: f"<!--generated:{mark['name']}-->\n{PARTS[mark['name']]()}\n<!--end-->", text)
     return experiments.numbers_from_tables(parts)
 
 

@@ -12,7 +12,7 @@ GLOSSARY = ROOT / "docs" / "reference" / "glossary.md"
 ROW = re.compile(r"^- \*\*(?P<term>[^*]+)\*\* \((?P<code>`\w+`)\): .*?(?P<excluded> Not: .*)?$", re.MULTILINE)
 TERMS_MAX = 60
 """A word of ours stands where the field has none, so a reader has few to learn."""
-INVISIBLE = re.compile(r"<!-- generated:.*?<!-- end -->|`[^`\n]+`|\]\([^)]*\)", re.DOTALL)
+INVISIBLE = re.compile(r"<!--generated:.*?<!--end-->|`[^`\n]+`|\]\([^)]*\)", re.DOTALL)
 """Parts of a page that are not its own prose: generated parts, code, and targets of links."""
 PACKAGES = ("runtime", "actors", "replan")
 PACKAGES += ("packages/server/replan_server", "packages/acquire/replan_acquire", "packages/lab/replan_lab")

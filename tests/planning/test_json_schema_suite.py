@@ -61,5 +61,5 @@ def test_the_page_states_how_many_tests_are_judged():
     count = sum(len(list(judged(group))) for group in USABLE)
     assert f"Replan takes {len(USABLE)} of its {len(GROUPS)} schemas and refuses the others." in page
     assert len(OTHER) == 1
-    told = f"The suite has {count:,} values for these {len(USABLE)} schemas. One verdict of Replan is different."
+    told = f"The suite has {count:,} values for these {len(USABLE)} schemas. For one value, Replan's verdict is wrong."
     assert told in page
