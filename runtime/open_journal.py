@@ -18,7 +18,7 @@ from runtime.journal.port import Codecs, Journal
 from runtime.journal.raw import Inspection, RawStore
 from runtime.journal.sqlite.journal import open_sqlite
 
-FORMS = "sqlite:PATH or memory: or postgresql://…"
+FORMS = "sqlite:PATH, memory: or postgresql://…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ def open_journal(
         case "memory" if colon and not rest:
             return open_memory(codecs, clock, budget=budget)
         case "sqlite" | "memory":
-            raise UsageProblem(f"a journal's URL is {FORMS}", place=url)
+            raise UsageProblem(f"a journal's URL has the form {FORMS}", place=url)
         case _ if found := scheme_of(url):
             return found.open(url, codecs, clock, budget)
         case _ if colon:  # The rest is not shown: it may hold a password.
-            raise UsageProblem(f"there is no journal of the form {scheme}:", hint=FORMS)
+            raise UsageProblem(f"no journal supports URLs that begin with {scheme}:", hint=f"use {FORMS}")
         case _:
-            raise UsageProblem("this is not the URL of a journal", place=url, hint=FORMS)
+            raise UsageProblem("this is not the URL of a journal", place=url, hint=f"use {FORMS}")
 
 
 def open_wakeup(url: str, place: str) -> WakeUp:
@@ -101,7 +101,7 @@ def open_wakeup(url: str, place: str) -> WakeUp:
     """
     found = _database(url, place).open_wakeup
     if found is None:
-        raise UsageProblem("a journal of this form wakes no hosts", place=place, hint=f"unset {place}")
+        raise UsageProblem("a journal with this kind of URL cannot wake hosts", place=place, hint=f"unset {place}")
     return found(url, place)
 
 
@@ -112,7 +112,9 @@ def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatc
     """
     found = _database(url, place).open_dispatcher
     if found is None:
-        raise UsageProblem("a journal of this form has no queue for workers", place=place, hint="use replan host")
+        raise UsageProblem(
+            "a journal with this kind of URL has no queue for workers", place=place, hint="use replan host"
+        )
     return found(url, place)
 
 

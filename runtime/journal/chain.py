@@ -90,7 +90,9 @@ def verify(run: str, start: Tip, rows: Sequence[Stored], end: Tip) -> None:
             raise JournalDamaged(_where(run, seq), "the record does not match its hash")
         previous = row.hash
     if (seq, previous) != end:
-        raise JournalDamaged(_where(run, end.seq), f"the records end at {seq} and do not lead to this one")
+        raise JournalDamaged(
+            _where(run, end.seq), f"the hash chain ends at record {seq} and does not match the status row"
+        )
 
 
 def decode(
@@ -132,9 +134,9 @@ def _follows(previous: bytes, run: str, row: Stored) -> bool:
 
 def _verify(text: bytes | None, digest: str, where: str) -> str:
     if text is None:
-        raise JournalDamaged(where, f"its text {digest[:12]} is missing")
+        raise JournalDamaged(where, f"the record's text {digest[:12]} is missing")
     if hashlib.sha256(text).hexdigest() != digest:
-        raise JournalDamaged(where, f"its text {digest[:12]} does not match its hash")
+        raise JournalDamaged(where, f"the record's text {digest[:12]} does not match its hash")
     return text.decode()
 
 

@@ -141,10 +141,11 @@ class _Copying(NamedTuple):
                 continue
             refused.append(copy.head.run)
             if isinstance(result, RunMoved):
-                why = f"{place} has moved run {copy.head.run!r} to {result.place} and refuses it; it stays in {here}"
+                why = f"{place} refuses run {copy.head.run!r}, which it has moved to {result.place}"
             else:
-                why = f"{place} has another run {copy.head.run!r}, which exists already; this one stays in {here}"
-            done[copy.head.run] = Copied(copy.head.run, new=False, problem=why)
+                why = f"{place} already has another run {copy.head.run!r}"
+            problem = f"{why}; the run stays in {here}"
+            done[copy.head.run] = Copied(copy.head.run, new=False, problem=problem)
         if refused:
             takes_back = [RunOperation("keep", run, lambda locked: rules.keep(locked, place)) for run in refused]
             for left in filter(None, self.source.carry_out(takes_back)):
@@ -203,11 +204,11 @@ def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> Run
         raise JournalDamaged(f"{place}, {error.where}", error.cause) from error
     records, messages = kept.records[: head.tip.seq], kept.inbox[: head.last_posted]
     if (copy.records, copy.inbox) != (records, messages):
-        raise JournalDamaged(where, "its records or messages are not those of the source")
+        raise JournalDamaged(where, "the run's records or messages differ from those of the source")
     for digest in copy.texts:
         text = kept.texts.get(digest)
         if text is None or hashlib.sha256(text).digest() != digest:
-            raise JournalDamaged(where, f"its text {digest.hex()[:12]} is missing or does not match its hash")
+            raise JournalDamaged(where, f"the run's text {digest.hex()[:12]} is missing or does not match its hash")
     return head
 
 

@@ -24,7 +24,7 @@ USE_ANOTHER = "use another folder"
 
 def access_hint(use_another: str) -> str:
     """Return the hint for a journal that exists, but that this user may not open."""
-    return f"make it and the files beside it yours to write, or {use_another}"
+    return f"make the file and the files beside it writable, or {use_another}"
 
 
 def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool = True) -> None:
@@ -40,7 +40,9 @@ def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool 
         raise explain(error, folder, use_another) from error
     place, mode = str(folder), status.st_mode
     if stat.S_ISLNK(mode):
-        raise UsageProblem("a symbolic link is not safe as a home", place=place, hint="name the folder it points to")
+        raise UsageProblem(
+            "a symbolic link is not safe as a home", place=place, hint="name the folder that the link points to"
+        )
     if not stat.S_ISDIR(mode):
         raise UsageProblem("this is not a folder", place=place, hint=use_another)
     if status.st_uid != os.geteuid():
@@ -48,9 +50,9 @@ def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool 
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UsageProblem("other users may write in this folder", place=place, hint=f"chmod go-w {folder}")
     if not os.access(folder, os.R_OK | os.X_OK):
-        raise UsageProblem("this folder may not be read or entered", place=place, hint=f"chmod u+rx {folder}")
+        raise UsageProblem("you may not read or enter this folder", place=place, hint=f"chmod u+rx {folder}")
     if write and not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageProblem("this folder cannot be written", place=place, hint=use_another)
+        raise UsageProblem("you may not write in this folder", place=place, hint=use_another)
 
 
 def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
@@ -70,16 +72,18 @@ def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
         raise explain(error, path, use_another) from error
     mode = status.st_mode
     if stat.S_ISLNK(mode):
-        raise JournalUnreadable(str(path), "a symbolic link is not safe as a journal", "put the file itself there")
+        raise JournalUnreadable(
+            str(path), "a symbolic link is not safe as a journal", "replace the link by the file itself"
+        )
     if not stat.S_ISREG(mode):
         raise JournalUnreadable(str(path), "this is not a file", "move it away")
     if status.st_uid != os.geteuid():
-        raise JournalUnreadable(str(path), "it belongs to another user", access_hint(use_another))
+        raise JournalUnreadable(str(path), "the file belongs to another user", access_hint(use_another))
     if stat.S_IMODE(mode) != FILE_MODE:
         try:
             path.chmod(FILE_MODE)
         except OSError as error:
-            cause = f"it cannot be made private: {os.strerror(error.errno or 0).lower()}"
+            cause = f"the file cannot be made private: {os.strerror(error.errno or 0).lower()}"
             raise JournalUnreadable(str(path), cause, access_hint(use_another)) from error
 
 

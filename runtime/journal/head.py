@@ -123,7 +123,7 @@ def check_head(head: RunHead) -> RunHead:
     format, seq, posted, digest = map(type, (head.format, head.tip.seq, head.last_posted, head.tip.hash))
     numbers = format is seq is posted is type(head.last_consumed) is type(head.epoch) is int
     if not numbers or digest is not bytes or type(head.kind) is not str or len(head.tip.hash) != len(GENESIS):
-        raise JournalDamaged(f"run {head.run!r}", "its status row cannot be read")
+        raise JournalDamaged(f"run {head.run!r}", "the run's status row cannot be read")
     return head
 
 

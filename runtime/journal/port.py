@@ -58,7 +58,7 @@ def check_drivable(formats: Formats | None, run: str, kind: str, format: int) ->
 VERSION = 1
 """The version of the journals that this release writes; 1 is the first."""
 
-BEFORE_FIRST = "written by an older development version, whose journals this one does not open"
+BEFORE_FIRST = "an older development version wrote this journal, and this release cannot open it"
 """The cause in the error about a journal that is older than version 1."""
 
 
@@ -70,7 +70,7 @@ def check_version(place: str, version: int) -> None:
 
 def before_first(place: str) -> JournalUnreadable:
     """Return the error for a journal of an older development version."""
-    return JournalUnreadable(place, BEFORE_FIRST, "begin another home or database, or go on with that version")
+    return JournalUnreadable(place, BEFORE_FIRST, "use another home or database, or keep using that version")
 
 
 class Fact(NamedTuple, Generic[E]):

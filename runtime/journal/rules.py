@@ -246,9 +246,9 @@ def _consumed_messages(locked: Locked, entries: Sequence[Entry[Any]]) -> set[int
     consumed, run = set[int](), locked.head.run
     for inbox in (entry.inbox for entry in entries if entry.inbox is not None):
         if inbox not in locked.fresh:
-            raise JournalError(f"run {run!r}: there is no posted message {inbox}")
+            raise JournalError(f"run {run!r}: no message {inbox} was posted")
         if not locked.fresh[inbox] or inbox in consumed:
-            raise JournalError(f"run {run!r}: the posted message {inbox} was consumed already")
+            raise JournalError(f"run {run!r}: the posted message {inbox} was already consumed")
         consumed.add(inbox)
     return consumed
 

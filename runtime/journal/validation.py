@@ -36,8 +36,8 @@ class Entry(NamedTuple, Generic[E]):
 
 def _check_run(run: str) -> str:
     if RUN_ID.fullmatch(run) is None:
-        hint = "1 to 64 of a-z, 0-9, dot, underscore and hyphen, starting with a letter or a digit"
-        raise UsageProblem(f"{run!r} is not a run id", hint=hint)
+        hint = "use 1 to 64 of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or a digit"
+        raise UsageProblem(f"{run!r} is not a valid run id", hint=hint)
     return run
 
 
@@ -53,18 +53,20 @@ def check_new(run: str, title: str, kind: str, format: int, *, owner: str | None
 def check_placement(placement: Placement) -> None:
     """Raise `UsageProblem` unless a run may have this tenant and this priority."""
     if placement.tenant and RUN_ID.fullmatch(placement.tenant) is None:
-        hint = "1 to 64 of a-z, 0-9, dot, underscore and hyphen, starting with a letter or a digit"
-        raise UsageProblem(f"{placement.tenant!r} is not the name of a tenant", hint=hint)
+        hint = "use 1 to 64 of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or a digit"
+        raise UsageProblem(f"{placement.tenant!r} is not a valid name of a tenant", hint=hint)
     if abs(placement.priority) > PRIORITY_MAX:
-        raise UsageProblem(f"{placement.priority} is not a priority", hint=f"-{PRIORITY_MAX} to {PRIORITY_MAX}")
+        raise UsageProblem(
+            f"{placement.priority} is not a valid priority", hint=f"use -{PRIORITY_MAX} to {PRIORITY_MAX}"
+        )
 
 
 def _check_kind(kind: str, format: int) -> None:
     if KIND.fullmatch(kind) is None:
-        hint = "1 to 64 of a-z, 0-9 and underscore, starting with a letter"
-        raise UsageProblem(f"{kind!r} is not the name of a kind of runs", hint=hint)
+        hint = "use 1 to 64 of a-z, 0-9 and underscore, and begin with a letter"
+        raise UsageProblem(f"{kind!r} is not a valid name of a kind of runs", hint=hint)
     if not 1 <= format <= FORMAT_MAX:
-        raise UsageProblem(f"{format} is not a format version", hint=f"1 to {FORMAT_MAX:,}")
+        raise UsageProblem(f"{format} is not a valid format version", hint=f"use 1 to {FORMAT_MAX:,}")
 
 
 def check_known_run(run: str) -> str:
@@ -89,7 +91,7 @@ def check_size(size: int, place: str) -> None:
     """Raise `UsageProblem` if a text or an event of this many bytes is too large to be written."""
     if size > TEXT_BYTES_MAX:
         raise UsageProblem(
-            f"{size:,} bytes are too large for the journal", place=place, hint=f"at most {TEXT_BYTES_MAX:,}"
+            f"{size:,} bytes are too many for the journal", place=place, hint=f"at most {TEXT_BYTES_MAX:,}"
         )
 
 

@@ -46,7 +46,7 @@ EDITS = {
     "a record": ("UPDATE events SET at = at + 1 WHERE run = 1", "the record does not match its hash"),
     "the last record": (
         "DELETE FROM events WHERE run = 2 AND seq = (SELECT max(seq) FROM events WHERE run = 2)",
-        "do not lead to this one",
+        "does not match the status row",
     ),
     "a text": ("UPDATE texts SET text = x'20' WHERE hash = (SELECT min(hash) FROM texts)", "does not match its hash"),
     "a run": (

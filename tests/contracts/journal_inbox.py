@@ -81,10 +81,10 @@ class InboxContract:
             await journal.post("a", key, "body")
         consuming: Fact[Toy] = Fact(Counted(number=1), inbox=1)
         for facts in ([consuming, consuming], [Fact(Counted(number=2), inbox=2), consuming, consuming]):
-            with pytest.raises(JournalError, match="posted message 1 was consumed already"):
+            with pytest.raises(JournalError, match="posted message 1 was already consumed"):
                 await journal.append("a", after=0, epoch=epoch, facts=facts, summary=RUNNING)
         await journal.append("a", after=0, epoch=epoch, facts=[consuming], summary=RUNNING)
-        with pytest.raises(JournalError, match="posted message 1 was consumed already"):
+        with pytest.raises(JournalError, match="posted message 1 was already consumed"):
             await journal.append("a", after=1, epoch=epoch, facts=[*counted(5), consuming], summary=Summary("finished"))
         assert len(await journal.read("a")) == 1
         assert (await journal.row("a")).summary == RUNNING
@@ -98,7 +98,7 @@ class InboxContract:
         for key in ("one", "two"):
             await journal.post("b", key, "body")
         facts: list[Fact[Toy]] = [Fact(Counted(number=1), inbox=inbox)]
-        with pytest.raises(JournalError, match="no posted message"):
+        with pytest.raises(JournalError, match="no message -?[0-9] was posted"):
             await journal.append("a", after=0, epoch=epoch, facts=facts, summary=RUNNING)
         assert await journal.read("a") == []
 

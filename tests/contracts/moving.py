@@ -99,7 +99,7 @@ LOST = {
     "a record's time": ("UPDATE events SET at = at + 1 WHERE seq = 1", "the record does not match its hash"),
     "a record": ("DELETE FROM events WHERE seq = 4", "run 'a'"),
     "a message": ("UPDATE inbox SET body = 'another'", "the message does not match its hash"),
-    "all messages": ("DELETE FROM inbox", "its records or messages are not those of the source"),
+    "all messages": ("DELETE FROM inbox", "records or messages differ from those of the source"),
     "the content of a text": (f"UPDATE texts SET text = x'78' {OWN}", "is missing or does not match its hash"),
     "a text": (f"DELETE FROM texts {OWN}", "is missing or does not match its hash"),
 }
@@ -175,7 +175,7 @@ class MovingContract:
             epoch = await journal.claim("a.child", "somebody", 600.0)
         problems = move(url, target, FAMILY, ("b",), ("gone",))
         assert "is driven by somebody" in problems["a.child"]
-        assert "exists already" in problems["b"]
+        assert "already has another run" in problems["b"]
         assert problems["gone"] == "no run 'gone'"
         assert await ids(url) == ["a", "a.child", "b"]
         async with opened(url) as journal:

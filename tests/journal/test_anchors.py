@@ -16,7 +16,10 @@ from runtime.journal.sqlite.reading import open_to_read, run_without_loop
 from tests.contracts.toy_events import CODEC, RUNNING, ManualClock, counted, events
 
 HASH = bytes(range(32))
-LOST = r"its last 2 records are missing: the write-ahead log beside the journal \(-wal\) was removed or cut; restore a"
+LOST = (
+    r"the run's last 2 records are missing, because the write-ahead log beside the journal \(-wal\) was removed or cut;"
+    " restore a"
+)
 
 
 @asynccontextmanager
@@ -116,7 +119,7 @@ async def test_a_tail_that_was_written_anew_is_noticed(tmp_path, behind):
             await journal.release("cut", epoch)
     shutil.copy(f"{behind}{SUFFIX}", f"{without}{SUFFIX}")
     async with opened(without) as journal:
-        with pytest.raises(JournalDamaged, match="the record is not the one that was written"):
+        with pytest.raises(JournalDamaged, match="the record differs from the one that was written"):
             await journal.claim("cut", "driver", 60.0)
 
 

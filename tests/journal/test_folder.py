@@ -101,7 +101,7 @@ def test_a_file_of_another_user_that_others_may_read_is_refused(tmp_path, monkey
 
 def test_a_folder_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)
-    with pytest.raises(UsageProblem, match="cannot be written"):
+    with pytest.raises(UsageProblem, match="may not write in this folder"):
         folder.prepare_folder(tmp_path)
 
 

@@ -58,7 +58,7 @@ def test_what_a_journal_does_not_offer_is_refused_without_its_password(keepers):
         "cannot be copied": lambda: open_raw(URL).__enter__(),
         "cannot be upgraded": lambda: upgrade(URL, {}),
         "no queue for workers": lambda: open_dispatcher(URL, JOURNAL),
-        "wakes no hosts": lambda: database_wakeup({"REPLAN_JOURNAL_DIRECT": URL}),
+        "cannot wake hosts": lambda: database_wakeup({"REPLAN_JOURNAL_DIRECT": URL}),
     }
     for cause, call in offered.items():
         with pytest.raises(UsageProblem, match=cause) as caught:
@@ -77,8 +77,8 @@ def test_what_a_journal_does_not_offer_is_refused_without_its_password(keepers):
             ),
         ),
         ("lost://x", "replan.journals lost (from safe-keepers): cannot be loaded: ModuleNotFoundError"),
-        ("none://x", "there is no journal of the form none:"),
-        ("kept:x", "there is no journal of the form kept:"),
+        ("none://x", "no journal supports URLs that begin with none:"),
+        ("kept:x", "no journal supports URLs that begin with kept:"),
     ],
 )
 def test_a_journal_that_cannot_be_used_is_named(keepers, url, cause):

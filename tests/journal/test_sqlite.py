@@ -62,7 +62,7 @@ async def test_an_unsafe_folder_is_refused_before_anything_is_made(open_journal,
 
 async def test_a_read_only_home_is_refused_in_one_clear_line(open_journal, monkeypatch):
     monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
-    with pytest.raises(UsageProblem, match="cannot be written") as caught:
+    with pytest.raises(UsageProblem, match="may not write in this folder") as caught:
         async with open_journal(use_another="set HOME_OF_IT to another folder"):
             pass
     assert "(set HOME_OF_IT to another folder)" in str(caught.value)

@@ -75,7 +75,7 @@ async def test_a_journal_of_a_newer_release_is_refused_and_left_alone(written, o
 async def test_a_journal_of_an_older_development_version_is_refused_and_left_alone(written, open_journal, path):
     change(path, f"PRAGMA application_id = {schema.EARLIER_IDS[0]}; PRAGMA user_version = 8")
     before = path.read_bytes()
-    with pytest.raises(JournalUnreadable, match="an older development version, whose journals this one does not open"):
+    with pytest.raises(JournalUnreadable, match="an older development version wrote this journal"):
         async with open_journal():
             pass
     assert path.read_bytes() == before

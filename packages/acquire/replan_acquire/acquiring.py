@@ -40,8 +40,8 @@ def prepare_to_acquire(
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)
     if isinstance(choice.spec, TemplateSpec):
-        hint = "name a language model with -m, or recorded:FILE or scripted:FILE"
-        raise UsageProblem("a template reads no documents, so it fills no profile", place="model", hint=hint)
+        hint = "use -m to name a language model, recorded:FILE or scripted:FILE"
+        raise UsageProblem("a template reads no documents, so it cannot fill a profile", place="model", hint=hint)
     search, remarks = _search_settings(docs, config, reads=reads)
     order = RunOrder(replace(wish, search=search), model, kind="acquisition")
     return replace(prepare(order, registry=registry, environment=environment, config=config), remarks=remarks)
@@ -52,7 +52,9 @@ def documents_folder(docs: str) -> Path:
     folder = Path(docs).expanduser().absolute()
     if not docs or not folder.is_dir():
         cause = "there is no such folder" if not folder.exists() else "this is a file, not a folder"
-        raise UsageProblem(cause, place="docs", hint="name a folder of documents, such as PDF, DOCX, XLSX or text")
+        raise UsageProblem(
+            cause, place="docs", hint="name a folder with documents, such as PDF, DOCX, XLSX or text files"
+        )
     return folder
 
 
@@ -61,7 +63,7 @@ def _search_settings(docs: str | None, config: UserConfig, *, reads: bool) -> tu
         service = settings_of(config, AcquireConfig).search
         if service is not None:
             return service.model_dump(mode="json", exclude_defaults=True), ()
-        remark = "there is nothing to search, so you are asked for every value; name a folder with --docs"
+        remark = "there are no documents to search, so you are asked for every value; use --docs to name a folder"
         return {}, (remark,)
     folder = documents_folder(docs)
     try:
@@ -75,5 +77,6 @@ def _search_settings(docs: str | None, config: UserConfig, *, reads: bool) -> tu
     remarks = [] if index.documents else [f"{docs} has no documents that can be read"]
     remarks += index.notices[:_NOTICES_MAX]
     if len(index.notices) > _NOTICES_MAX:
-        remarks.append(f"{format_count(len(index.notices) - _NOTICES_MAX, 'more file')} left out or read in part")
+        more = format_count(len(index.notices) - _NOTICES_MAX, "more file")
+        remarks.append(f"left out, or read only in part: {more}")
     return {"folder": str(folder)}, tuple(remarks)

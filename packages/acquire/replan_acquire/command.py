@@ -56,7 +56,7 @@ _ACQUIRE = examples(
     help="A folder of documents to search, such as PDF, DOCX, XLSX or text.",
 )
 @set_option
-@click.option("--explain", is_flag=True, help="Print where each field comes from, and run nothing.")
+@click.option("--explain", is_flag=True, help="Print the source of each field, and run nothing.")
 @click.option("-o", "--output", metavar="FILE", help="Write the report to this file: .md, .csv or .xlsx.")
 @click.option("--compare", metavar="RUN", help="Show what has changed since an earlier run.")
 @model_option
@@ -91,7 +91,7 @@ def acquire(
     """
     if detach and output is not None:
         hint = "leave -o out, and use `replan export` when the run has ended"
-        raise UsageProblem("a run that is detached has no report yet", place="-o", hint=hint)
+        raise UsageProblem("a detached run has no report yet", place="-o", hint=hint)
     if goal is None and not explain and any(item.isspace() for item in profile.strip()):
         return _propose(invocation, profile, docs=docs, output=output, model=model, limits=limits, detach=detach)
     if explain:
@@ -164,16 +164,17 @@ def _write_profile(result: RunResult, *, goal: str, path: Path, docs: str | None
 
     if not result.succeeded:
         if result.status == "waiting":
-            notice(f"once it is approved and resumed, `{program()} export {result.run_id} -o {path}` writes it")
+            export = f"`{program()} export {result.run_id} -o {path}`"
+            notice(f"approve the profile and resume the run; then {export} writes the profile")
         return
     try:
         path.write_text(profile_text(result), encoding="utf-8")
     except OSError as error:
         cause = os.strerror(error.errno or 0).lower()
-        hint = f"`{program()} export {result.run_id} -o FILE.yaml` writes it"
+        hint = f"`{program()} export {result.run_id} -o FILE.yaml` writes the profile"
         raise UsageProblem(cause, place=str(path), hint=hint) from None
     where = "" if docs is None else f" --docs {docs}"
-    notice(f"the profile is in {path}; edit it, then `{program()} acquire {path} {shlex.quote(goal)}{where}`")
+    notice(f"the profile is in {path}; edit it, then run `{program()} acquire {path} {shlex.quote(goal)}{where}`")
 
 
 def _explain(name: str, *, as_json: bool) -> int:
@@ -197,7 +198,7 @@ def _goal(argument: str) -> str:
     if argument != "-":
         return argument
     if sys.stdin.isatty():
-        notice("reading the goal from the terminal; Ctrl-D ends it")
+        notice("reading the goal from the terminal; press Ctrl-D at its end")
     return read_stdin(GOAL_BYTES_MAX)
 
 
@@ -206,7 +207,7 @@ def _check_report(report: str | None) -> None:
         return
     path = Path(report)
     if not report or path.is_dir() or not path.absolute().parent.is_dir():
-        cause = "this is a folder, not a file" if path.is_dir() else "its folder does not exist"
+        cause = "this is a folder, not a file" if path.is_dir() else "the folder of this file does not exist"
         raise UsageProblem(cause, place="-o", hint="name a file in a folder that exists, such as report.md")
 
 
@@ -220,7 +221,9 @@ def _earlier(invocation: Invocation, name: str) -> AcquisitionResult:
     result = read_home(invocation, read)
     if not isinstance(result, AcquisitionResult):
         raise UsageProblem(
-            f"run {result.run_id} is not an acquisition", place="--compare", hint="name one of `replan list`"
+            f"run {result.run_id} is not an acquisition",
+            place="--compare",
+            hint="name an acquisition from `replan list`",
         )
     return result
 
@@ -234,7 +237,8 @@ def _show_end(invocation: Invocation, report: str | None, earlier: AcquisitionRe
     assert isinstance(result, AcquisitionResult)
     changes = () if earlier is None else changes_since(earlier, result)
     if earlier is not None:
-        title = f"Changes since {earlier.run_id}:" if changes else f"Nothing has changed since {earlier.run_id}."
+        run = earlier.run_id
+        title = f"Changes since run {run}:" if changes else f"Nothing has changed since run {run}."
         if invocation.json:  # Standard output has one JSON value.
             for text in (title, *(change.text for change in changes)):
                 notice(text)
@@ -249,7 +253,7 @@ def _write_report(result: AcquisitionResult, changes: Sequence[ValueChange], rep
 
     later = f"`{program()} export {result.run_id} -o {report}`"
     if result.status != "finished":
-        notice(f"the report is not written, since the run has not ended; {later} writes it then")
+        notice(f"the report is not written, because the run has not ended; {later} writes it after the end")
         return
     try:
         Path(report).write_bytes(_report(result, changes, Path(report).suffix.lower()))

@@ -44,10 +44,10 @@ class AcquisitionOrder(BaseModel):
     goal: Annotated[str, Field(min_length=1, max_length=GOAL_BYTES_MAX)] = Field(
         description="The purpose of the schema, in a sentence."
     )
-    profile: _Name = Field(description="The name of a profile; the offer lists them.")
+    profile: _Name = Field(description="The name of a profile in the offer.")
     documents: _Name | None = Field(
         default=None,
-        description="The name of a folder of documents; without one, the search service of the settings is asked, if "
+        description="The name of a folder of documents. Without it, the search service of the settings is used, if "
         "there is one.",
     )
     given: Annotated[Mapping[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=GIVEN_MAX)] = Field(
@@ -146,7 +146,7 @@ INTERFACE = KindInterface(
     calls=_calls,
     names={
         "profile": Names(
-            "profiles", "profile", "acquisitions.profiles", _profiles_of, {PROPOSES: "one that a model proposes"}
+            "profiles", "profile", "acquisitions.profiles", _profiles_of, {PROPOSES: "a profile that a model proposes"}
         ),
         "documents": Names("documents", "folder of documents", "acquisitions.documents", _documents_of),
     },

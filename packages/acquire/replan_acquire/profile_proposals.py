@@ -53,7 +53,7 @@ def prepare_proposal(
     prepared: Prepared[RunRequest] = prepare(order, registry=registry, environment=environment, config=config)
     if isinstance(prepared.choice.spec, TemplateSpec):
         hint = "name a language model with -m, or a profile; `replan acquire --help` has examples"
-        raise UsageProblem("a template proposes no profile", place="-m", hint=hint)
+        raise UsageProblem("a template cannot propose a profile", place="-m", hint=hint)
     return prepared
 
 
@@ -98,11 +98,12 @@ def profile_path(output: str | None) -> Path:
     """Return the path of the profile's file. Raises `UsageProblem` if the file exists, or cannot be made there."""
     path = Path(output or "profile.yaml")
     if path.suffix.lower() not in {".yaml", ".yml"}:
-        raise UsageProblem("a profile is a YAML file", place="-o", hint="such as -o profile.yaml")
+        raise UsageProblem("a profile must be a YAML file", place="-o", hint="such as -o profile.yaml")
     if path.exists():
-        raise UsageProblem(f"{path} is there already", place="-o", hint="name another file with -o")
+        raise UsageProblem(f"{path} exists already", place="-o", hint="name another file with -o")
     if not path.absolute().parent.is_dir():
-        raise UsageProblem("its folder does not exist", place="-o", hint="name a file in a folder that exists")
+        hint = "name a file in a folder that exists"
+        raise UsageProblem("the folder of this file does not exist", place="-o", hint=hint)
     return path
 
 
@@ -122,7 +123,7 @@ def kept_profiles(home: Path) -> dict[str, str]:
 def parse_profile(text: str) -> Profile:
     """Return the profile in a YAML text. Raises `UsageProblem` with `profile:LINE key.path` as its place."""
     if len(text.encode("utf-8", "replace")) > TEXT_BYTES_MAX:
-        cause = f"it has more than {TEXT_BYTES_MAX // 1024} KiB"
+        cause = f"the profile has more than {TEXT_BYTES_MAX // 1024} KiB"
         raise UsageProblem(cause, place=_SOURCE, hint="leave out fields that no result needs")
     return read_profile(parse_document(text, _SOURCE))
 
@@ -138,19 +139,21 @@ def keep_profile(home: Path, text: str, taken: frozenset[str], *, replace: bool 
     name = parse_profile(text).name
     place = f"{_SOURCE}: name"
     if name in taken:
-        raise UsageProblem(f"{name!r} is a profile of this server already", place=place, hint="give it another name")
+        raise UsageProblem(
+            f"this server already has a profile {name!r}", place=place, hint="give the profile another name"
+        )
     path = home / FOLDER / f"{name}.yaml"
     known = kept_profiles(home)
     if name in known and not replace and path.read_text(encoding="utf-8", errors="replace") != text:
-        hint = "give it another name, or tick the box that replaces the kept one"
-        raise UsageProblem(f"another profile is kept as {name!r}", place=place, hint=hint)
+        hint = "give the profile another name, or tick the box to replace the kept profile"
+        raise UsageProblem(f"another profile is already kept under the name {name!r}", place=place, hint=hint)
     if name not in known and len(known) >= KEPT_MAX:
-        hint = f"remove some from {path.parent}"
-        raise UsageProblem(f"the home already has {KEPT_MAX} profiles, the largest number", place=_SOURCE, hint=hint)
+        hint = f"remove some profiles from {path.parent}"
+        raise UsageProblem(f"the home already has {KEPT_MAX} profiles, which is the limit", place=_SOURCE, hint=hint)
     prepare_folder(path.parent)
     try:
         replace_file(path, text.encode())
     except OSError as error:
         cause = (error.strerror or str(error)).lower()
-        raise UsageProblem(cause, place=str(path), hint="make the folder yours to write") from None
+        raise UsageProblem(cause, place=str(path), hint="make the folder writable") from None
     return name

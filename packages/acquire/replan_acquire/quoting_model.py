@@ -279,7 +279,7 @@ class QuotingModel:
         await trio.lowlevel.checkpoint()
         role = str(request.material.get("role", ""))
         if role not in _REPLIES:
-            message = f"the model `{self.name}` has no role {role!r}; it fills schemas only"
+            message = f"the model `{self.name}` cannot take the role {role!r}, because it only fills schemas"
             return Fault(kind=FaultKind.BAD_REQUEST, message=message)
         text = orjson.dumps(_REPLIES[role](request.material), option=orjson.OPT_INDENT_2).decode()
         prompt = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))
@@ -293,5 +293,5 @@ class QuotingModel:
 def make(text: str, _: Mapping[str, str]) -> QuotingModel:
     """Return the model that `quoting:` names. Raises `UsageProblem` for a text after the prefix."""
     if text:
-        raise UsageProblem("`quoting:` has nothing after it", place="--model", hint="such as -m quoting:")
+        raise UsageProblem("`quoting:` must not be followed by a text", place="--model", hint="such as -m quoting:")
     return QuotingModel()

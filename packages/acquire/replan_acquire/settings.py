@@ -23,7 +23,7 @@ class SearchEntry(Config):
     @model_validator(mode="after")
     def _is_allowed(self) -> Self:
         if bool(self.endpoint) == (self.mcp is not None):
-            raise config_error("a search has either `endpoint` or `mcp`", ("endpoint",), "leave one of them out")
+            raise config_error("a search needs either `endpoint` or `mcp`", ("endpoint",), "give exactly one of them")
         for key, address in (("endpoint", self.endpoint), ("mcp", "" if self.mcp is None else self.mcp.url)):
             try:
                 if address:

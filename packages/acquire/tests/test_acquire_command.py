@@ -123,7 +123,7 @@ def test_an_order_in_a_paragraph_hides_only_what_follows_it(replan, tmp_path):
 def test_a_value_of_a_finished_run_is_corrected_and_a_wrong_correction_changes_nothing(replan):
     run = acquired(replan, "market_size", GOAL, "--docs", MARKET, *KNOWN, "--set", "segment.win_rate=4 %")["run_id"]
     bad = replan("tell", run, "market.customers=3 kWh")
-    assert (bad.exit_code, "kWh does not convert into customer" in bad.stderr) == (2, True)
+    assert (bad.exit_code, "kWh cannot be converted into customer" in bad.stderr) == (2, True)
     assert "is not a field" in replan("tell", run, "market.custamers=3").stderr
     told = replan("tell", run, "market.customers=300000", "--json")
     assert json.loads(told.stdout)["kind"] == "value"
@@ -194,7 +194,7 @@ def heat(tmp_path):
 def test_a_profile_and_documents_of_ones_own_are_used_with_their_decimal_commas(replan, heat):
     done = replan(*heat, "--json", "--set", "heat.houses=84")
     assert done.exit_code == 0, done.stdout + done.stderr
-    assert "bild.txt: left out, since it is not text" in done.stderr
+    assert "bild.txt: left out, because it is not text" in done.stderr
     shown = results(json.loads(done.stdout))
     assert shown["cost"]["value"] == pytest.approx(1_250_000 * 0.1185)
     assert shown["each"]["value"] == pytest.approx(1_250_000 * 0.1185 / 84)
@@ -221,7 +221,7 @@ def test_a_run_that_waits_says_how_the_report_is_written_later(replan, heat, tmp
     (tmp_path / "none").mkdir()
     done = replan(*heat[:4], tmp_path / "none", "-m", "quoting:", "--no-input", "-o", tmp_path / "report.md")
     assert done.exit_code == 6
-    assert "the report is not written, since the run has not ended" in done.stderr
+    assert "the report is not written, because the run has not ended" in done.stderr
     assert not (tmp_path / "report.md").exists()
 
 
@@ -231,7 +231,7 @@ def test_the_origin_of_each_field_is_explained_without_a_run(replan, home):
     assert "else 40 is assumed" in text
     outline = json.loads(replan("acquire", "market_size", "--explain", "--json").stdout)
     origins = {each["path"]: each["origin"] for each in outline["fields"]}
-    assert origins["core.region"] == "you are asked first, unless it is given"
+    assert origins["core.region"] == "you are asked for it first, unless you give it"
     assert origins["market.customers"] == "searched for; else you are asked"
     assert [each["name"] for each in outline["results"]] == ["tam", "sam", "som"]
     assert not home.exists()
@@ -257,8 +257,11 @@ BAD = {
     "an unknown field": (["market_size", "x", "--set", "core.x=1"], "'core.x' is not a field"),
     "a wrong unit": (["market_size", "x", *KNOWN, "--set", "segment.win_rate=4 EUR"], "--set: segment.win_rate"),
     "an ambiguous number": (["market_size", "x", *KNOWN, "--set", "market.customers=1.234"], "may be 1.234 or 1,234"),
-    "no folder for the report": (["market_size", "x", "-o", "/nope/r.md"], "-o: its folder does not exist"),
-    "a report of a detached run": (["market_size", "x", "-o", "r.md", "--detach"], "-o: a run that is detached"),
+    "no folder for the report": (
+        ["market_size", "x", "-o", "/nope/r.md"],
+        "-o: the folder of this file does not exist",
+    ),
+    "a report of a detached run": (["market_size", "x", "-o", "r.md", "--detach"], "-o: a detached run"),
     "a limit of nothing": (["market_size", "x", "--max-calls", "0"], "--max-calls"),
 }
 
@@ -316,11 +319,11 @@ def test_what_has_changed_since_an_earlier_run_is_shown(replan, heat, tmp_path):
     replan(*heat, "--set", "heat.houses=84")
     first = run_id(replan)
     same = replan(*heat, "--set", "heat.houses=84", "--compare", first)
-    assert f"Nothing has changed since {first}." in same.stdout
+    assert f"Nothing has changed since run {first}." in same.stdout
     other = replan(*heat, "--set", "heat.houses=90", "--compare", first, "-o", tmp_path / "report.md")
-    assert f"Changes since {first}:" in other.stdout
+    assert f"Changes since run {first}:" in other.stdout
     assert "84 house -> 90 house" in other.stdout
-    assert f"## Changes since {first}" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert f"## Changes since run {first}" in (tmp_path / "report.md").read_text(encoding="utf-8")
     done = replan(*heat, "--set", "heat.houses=90", "--compare", first, "--json")
     assert json.loads(done.stdout)["outcome"] == "success"
     assert "84 house -> 90 house" in done.stderr

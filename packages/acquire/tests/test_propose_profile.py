@@ -26,8 +26,8 @@ def test_a_proposal_is_mended_approved_written_and_used(replan, tmp_path, docs):
     path = tmp_path / "fleet.yaml"
     asked = replan("acquire", GOAL, "--docs", docs, "-m", model, "-o", path, "--no-input")
     assert asked.exit_code == 6
-    assert "profile rejected: a default is a value that nobody vouches for" in asked.stderr
-    assert f"export {run_id(replan)} -o {path}` writes it" in asked.stderr
+    assert "profile rejected: a default has no source" in asked.stderr
+    assert f"export {run_id(replan)} -o {path}` writes the profile" in asked.stderr
     assert not path.exists()
     replan("answer", "--last", "approve")
     assert replan("resume", "--last").exit_code == 0
@@ -51,10 +51,10 @@ def test_a_rejected_proposal_is_made_anew_with_the_reason(replan, tmp_path, docs
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["-m", "template:bug"], "-m: a template proposes no profile"),
-        (["-o", "a.json"], "-o: a profile is a YAML file"),
-        (["-o", "there.yaml"], "-o: there.yaml is there already"),
-        (["-o", "none/a.yaml"], "-o: its folder does not exist"),
+        (["-m", "template:bug"], "-m: a template cannot propose a profile"),
+        (["-o", "a.json"], "-o: a profile must be a YAML file"),
+        (["-o", "there.yaml"], "-o: there.yaml exists already"),
+        (["-o", "none/a.yaml"], "-o: the folder of this file does not exist"),
         (["--docs", "none"], "--docs: there is no such folder"),
     ],
 )

@@ -132,10 +132,10 @@ def check(run: str, anchor: Anchor | None, tip: Tip) -> None:
     if anchor is None or not is_ahead(anchor, tip):
         return
     if anchor.tip.seq == tip.seq:
-        raise JournalDamaged(f"run {run!r}, record {tip.seq}", "the record is not the one that was written")
+        raise JournalDamaged(f"run {run!r}, record {tip.seq}", "the record differs from the one that was written")
     lost = anchor.tip.seq - tip.seq
-    what = "its last record is missing" if lost == 1 else f"its last {lost} records are missing"
-    cause = f"{what}: the write-ahead log beside the journal (-wal) was removed or cut"
+    what = "the run's last record is missing" if lost == 1 else f"the run's last {lost} records are missing"
+    cause = f"{what}, because the write-ahead log beside the journal (-wal) was removed or cut"
     raise JournalDamaged(f"run {run!r}, record {anchor.tip.seq}", cause)
 
 
@@ -151,8 +151,8 @@ def check_not_lost(journal: Path) -> None:
         count = len(noted.without(()))
     if count:
         runs = "a run was" if count == 1 else f"{count} runs were"
-        hint = f"put a copy of it back, or remove {journal.name}{SUFFIX} to begin anew"
-        raise JournalUnreadable(str(journal), f"it is missing or empty, and {runs} written to it", hint)
+        hint = f"restore a copy of the journal, or remove {journal.name}{SUFFIX} to begin with an empty one"
+        raise JournalUnreadable(str(journal), f"the journal is missing or empty, but {runs} written to it", hint)
 
 
 @contextmanager
@@ -187,7 +187,7 @@ def _open(path: Path, *, write: bool) -> int | None:
             os.pwrite(descriptor, _HEADER, 0)  # Another process may do the same at the same time.
         if ours and os.pread(descriptor, SLOT_BYTES, 0) == _HEADER:
             return descriptor
-        reason = f"{path} is not a file of anchors that this release knows"
+        reason = f"this release does not know the format of {path}"
     except OSError as error:
         reason = str(error)
     os.close(descriptor)

@@ -268,7 +268,7 @@ class _SqliteJournal(Operations[E], SqliteCursors):
             numbers = {number for (number,) in connection.execute("SELECT id FROM runs")}
             self._lost = {anchor.run for anchor in self._anchors.without(numbers).values()}
         if run in self._lost:
-            raise JournalDamaged(f"run {run!r}", "it was in the journal, and all of its records are missing")
+            raise JournalDamaged(f"run {run!r}", "the run was in the journal, and all of its records are missing")
 
     async def _delete(self, runs: Mapping[str, int], dead: Dead) -> Deleted:
         surveyed = await self._reading.do(partial(in_one_snapshot, self._path, partial(survey, runs=runs)))

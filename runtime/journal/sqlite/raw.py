@@ -317,7 +317,7 @@ def _problems(connection: apsw.Connection) -> Iterator[str]:
         if line != "ok":
             yield str(line).splitlines()[0]
     for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
-        yield f"a row of {table} ({row}) belongs to no row of {parent}"
+        yield f"row {row} of the table {table} refers to a missing row of the table {parent}"
 
 
 def _agenda(connection: apsw.Connection, number: int) -> tuple[float | None, bool]:

@@ -90,4 +90,4 @@ def run_without_loop(work: Coroutine[Any, Any, T]) -> T:
         result: T = stopped.value
         return result
     work.close()
-    raise AssertionError("the coroutine waits: it needs an event loop")
+    raise AssertionError("the coroutine waits, so it needs an event loop")

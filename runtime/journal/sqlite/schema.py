@@ -206,11 +206,11 @@ def version_of(connection: apsw.Connection, path: Path) -> int:
     if application in EARLIER_IDS:
         raise before_first(str(path))
     if application != APPLICATION_ID:
-        raise JournalDamaged(str(path), "a database, but not a journal")
+        raise JournalDamaged(str(path), "the file is a database, but not a journal")
     check_version(str(path), version)
     # A trigger that somebody added would run inside every append.
     if version < 1 or _tables(connection) != _expected_schema(version):
-        raise JournalDamaged(str(path), "the tables are not the ones that a journal has")
+        raise JournalDamaged(str(path), "the tables differ from the tables of a journal")
     return int(version)
 
 
@@ -280,13 +280,13 @@ def explain(path: Path, use_another: str, error: Exception) -> Exception:
         case apsw.CorruptError() | apsw.NotADBError():
             return JournalDamaged(str(path), str(error))
         case UnicodeDecodeError():
-            return JournalDamaged(str(path), "a text in it is not UTF-8")
+            return JournalDamaged(str(path), "a text in the journal is not valid UTF-8")
         case apsw.BusyError():
             return JournalBusy(str(path))
         case apsw.CantOpenError() | apsw.PermissionsError() | apsw.AuthError() | apsw.ReadOnlyError():
             return JournalUnreadable(str(path), str(error), folder.access_hint(use_another))
         case apsw.IOError():
-            hint = "check the disk for errors, then try again; what was written is kept"
+            hint = "check the disk for errors, then try again; all committed records are kept"
             return JournalUnreadable(str(path), str(error), hint)
         case apsw.Error():
             return JournalError(f"{path}: {error}")

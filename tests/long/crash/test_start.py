@@ -80,7 +80,7 @@ def test_no_call_is_made_again_when_the_log_is_gone(share, tmp_path, commands):
         for command in (("resume", run), ("show", run), ("cancel", run), ("tell", run, "hurry")):
             code, _ = case.replan(*command)
             assert code == Exit.JOURNAL
-            assert "missing: the write-ahead log beside the journal (-wal) was removed or cut" in case.error()
+            assert "missing, because the write-ahead log beside the journal (-wal) was removed or cut" in case.error()
         assert case.requested() == paid
 
         code, result = case.begin(HAPPY)

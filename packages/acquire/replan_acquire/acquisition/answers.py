@@ -172,11 +172,11 @@ def read_answer(schema: Schema, path: str, answer: str, *, source: str, via: Via
 
 def _text_problem(spec: FieldSpec, text: str) -> str:
     if not text or len(text) > TEXT_MAX:
-        return f"a text of 1 to {TEXT_MAX} characters is expected"
+        return f"give a text of 1 to {TEXT_MAX} characters"
     if spec.type == "currency" and not (_CURRENCY.fullmatch(text) and text.upper() in CODES):
-        return f"{text!r} is not a currency; give three letters, such as EUR"
+        return f"{text!r} is not a currency; give a code of three letters, such as EUR"
     if spec.type == "choice" and text not in spec.choices:
-        return f"{text!r} is none of {', '.join(spec.choices)}"
+        return f"{text!r} is not one of {', '.join(spec.choices)}"
     return ""
 
 
@@ -192,9 +192,9 @@ def make_number_value(read: Quantity, *, via: Via, source: str, quote: str, conf
 def check_bounds(spec: FieldSpec, read: Quantity) -> str:
     """Return why a quantity is outside the bounds of its field; empty if it is within them."""
     if spec.minimum is not None and read.low < spec.minimum:
-        return f"{read.text} is below {spec.minimum:g} {read.unit}".rstrip()
+        return f"{read.text} is below the minimum, {spec.minimum:g} {read.unit}".rstrip()
     if spec.maximum is not None and read.high > spec.maximum:
-        return f"{read.text} is above {spec.maximum:g} {read.unit}".rstrip()
+        return f"{read.text} is above the maximum, {spec.maximum:g} {read.unit}".rstrip()
     return ""
 
 
@@ -236,19 +236,19 @@ def _split_question(question: str) -> tuple[str, str]:
     return blocked, rest.strip()
 
 
-_TAKEN = "The value is taken as answered."
+_TAKEN = "Your answer becomes the value."
 
 
 def _about(schema: Schema, path: str) -> str:
     spec = schema.fields[path]
-    label = f"It is about the value '{one_line(spec.label, 200)}' ({path})"
+    label = f"The question is about the value '{one_line(spec.label, 200)}' ({path})"
     if path in schema.profile.bootstrap:
-        return f"{label}, which all searches need first."
+        return f"{label}. All searches need this value."
     results = _results(schema, path)
     if results:
         more = f" and {len(results) - 3} more" if len(results) > 3 else ""
-        return f"{label}. The result depends on it: {', '.join(results[:3])}{more}."
-    return f"{label}, which is a part of the result."
+        return f"{label}. These results depend on the value: {', '.join(results[:3])}{more}."
+    return f"{label}. The value is a part of the result."
 
 
 def _results(schema: Schema, path: str) -> list[str]:
@@ -261,12 +261,12 @@ def _results(schema: Schema, path: str) -> list[str]:
 def _otherwise(schema: Schema, path: str) -> str:
     spec: FieldSpec = schema.fields[path]
     if spec.default is not None:
-        return f"its default {spec.default} is assumed."
+        return f"the default {spec.default} is assumed."
     if path in schema.profile.bootstrap:
-        return "the run ends incomplete, since nothing can be searched for."
+        return "the run ends as incomplete, because all searches need this value."
     if spec.required:
-        return "the value stays open, and the run ends incomplete."
-    return "the value stays open, and the run goes on."
+        return "the value stays empty, and the run ends as incomplete."
+    return "the value stays empty, and the run goes on."
 
 
 VALUE = "value"
@@ -291,7 +291,9 @@ def _read_told_value(state: State, path: str, text: str) -> FieldValue:
     """Return the value that a correction gives a field. Raises `UsageProblem` if the run cannot accept it."""
     end = state.run.finished
     if end is not None and end.outcome in (Outcome.CANCELLED, Outcome.FAILED):
-        raise UsageProblem(f"the run has finished ({end.outcome})", place=path, hint="start a new run with --set")
+        raise UsageProblem(
+            f"the run has ended ({end.outcome}), so it accepts no value", place=path, hint="start a new run with --set"
+        )
     schema = schema_of(state)
     if path not in schema.fields:
         hint = nearest(path, schema.fields, kind="fields")
@@ -301,15 +303,15 @@ def _read_told_value(state: State, path: str, text: str) -> FieldValue:
         "",
     )
     if asked:
-        raise UsageProblem(f"question {asked} asks for {path}", place=path, hint="answer it")
+        raise UsageProblem(f"question {asked} already asks for {path}", place=path, hint="answer the question")
     if _units_depend_on(schema, path):
-        cause = f"the units of other values depend on {path}"
+        cause = f"the value cannot change, because the units of other values depend on {path}"
         raise UsageProblem(cause, place=path, hint=f"start a new run with --set {path}=...")
     value = read_answer(schema, path, text, source=TOLD)
     if isinstance(value, FieldValue):
         return value
     unit = schema.unit(path)
-    raise UsageProblem(f"{path}: {value}", place=path, hint=f"give it in {unit}" if unit else "")
+    raise UsageProblem(f"{path}: {value}", place=path, hint=f"give the value in {unit}" if unit else "")
 
 
 def _units_depend_on(schema: Schema, path: str) -> bool:

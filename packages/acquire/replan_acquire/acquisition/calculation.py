@@ -85,7 +85,7 @@ def evaluate_formula(
     names = names_in(formula)
     missing = tuple(name for name in names if name not in known)
     if missing or unit is None:
-        message = f"{', '.join(missing) or 'a currency'}: no value yet"
+        message = f"no value yet for {', '.join(missing) or 'a currency'}"
         return Blocked(code=BlockCode.MISSING_INPUT, message=message, missing=missing)
     results: list[Quantity] = []
     for which in ("exact", "range"):

@@ -140,7 +140,7 @@ def search(state: State) -> Hop | None:
         return None
     problem = "" if ended.outcome is ToolOutcome.SUCCEEDED else ended.reason or str(ended.outcome)
     if not problem and read_output(ended.output) is None:
-        problem = "the search returned something else than passages"
+        problem = "the search did not return passages"
     passages = state.planner.last_observation
     search = SearchMade(path=decision.target_field, query=decision.query, found=len(passages), problem=problem[:500])
     writes = Writes(searches=(search,))
@@ -168,10 +168,10 @@ def observe(state: State) -> Hop | None:
     for path, value in observation.values:
         values[path] = (*values.get(path, ()), value)
     writes = Writes(values=values, rejections=observation.rejections)
-    not_taken = f"; {format_count(len(observation.rejections), 'value')} not taken" if observation.rejections else ""
+    rejected = f"; {format_count(len(observation.rejections), 'value')} rejected" if observation.rejections else ""
     if values:
-        return Hop("found", f"found {', '.join(values)}{not_taken}", writes)
-    return Hop("nothing_found", f"the passages state no value{not_taken}", writes)
+        return Hop("found", f"found {', '.join(values)}{rejected}", writes)
+    return Hop("nothing_found", f"the passages state no value{rejected}", writes)
 
 
 def ask_user(state: State) -> Hop | None:
@@ -188,15 +188,15 @@ def observe_user(state: State) -> Hop:
     """Accept the value in the user's answer, or note that there is no value."""
     question = state.run.questions[state.question]
     decision = state.planner.decision
-    assert decision is not None, "a decision comes before this node"
+    assert decision is not None, "an earlier node has made a decision"
     path = decision.target_field
     if question.status is not Status.ANSWERED:
         refused = (path,) if question.status is Status.DECLINED else ()
-        return Hop("unanswered", f"no answer about {path}", Writes(refused=refused))
+        return Hop("unanswered", f"the user has given no answer about {path}", Writes(refused=refused))
     value = read_answer(schema_of(state), path, question.answer, source=state.question)
     if not isinstance(value, FieldValue):
         return Hop("unanswered", f"the answer about {path} cannot be used: {value}")
-    return Hop("taken", f"the user answers {path}", Writes(values={path: (value,)}))
+    return Hop("taken", f"the user has given a value for {path}", Writes(values={path: (value,)}))
 
 
 def calculate(state: State) -> Hop:
@@ -217,7 +217,9 @@ def reflect(state: State) -> Hop | None:
     inputs = hash_inputs(schema)
     review = read_reflection(model_replies[-1], schema, inputs)
     if isinstance(review, Reflection):
-        proposal = "to finish" if review.finish else review.next_field or "nothing"
+        proposal = (
+            "to finish" if review.finish else f"to acquire {review.next_field}" if review.next_field else "nothing"
+        )
         return Hop("reviewed", f"the review proposes {proposal}", Writes(reflections=(review,)))
     if len(model_replies) < ATTEMPTS:
         return None
@@ -230,16 +232,16 @@ def enter_iteration(state: State) -> Hop:
     number = state.planner.iterations + 1
     writes = Writes(iterations=number)
     if state.planner.status == "aborted":
-        return Hop("aborted", "the run is aborted: a required value cannot be had", writes)
+        return Hop("aborted", "the run is aborted, because a required value cannot be acquired", writes)
     iterations_max = state.config.profile.caps.iterations
     if number > iterations_max:
-        return Hop("iterations_exceeded", f"{iterations_max} passes through the graph are the limit", writes)
+        return Hop("iterations_exceeded", f"the limit of {iterations_max} passes through the graph is reached", writes)
     return Hop("continue", f"planning step {number}", writes)
 
 
 def finish(state: State) -> Hop:
     """Return the hop to the end of the graph."""
-    return Hop("end", state.path[-1].reason if state.path else "nothing is left")
+    return Hop("end", state.path[-1].reason if state.path else "nothing is left to do")
 
 
 def require_node(path: str) -> str:
@@ -270,9 +272,9 @@ def prepare_schema(state: State) -> Hop | None:
     calculation = after.planner.calculation
     calculations_max = after.config.profile.caps.calculations
     if calculation.count >= calculations_max:
-        return Hop("calculator_cap", f"{calculations_max} calculations are the most", writes)
+        return Hop("calculator_cap", f"the limit of {calculations_max} calculations is reached", writes)
     if calculation.status == "succeeded" and calculation.inputs_hash == hash_inputs(schema):
-        return Hop("already_current", "the calculation is current", writes)
+        return Hop("already_current", "the calculation is up to date", writes)
     stop = _stop_condition(schema)
     if stop:
         return Hop("stopped", stop, writes)
@@ -282,7 +284,7 @@ def prepare_schema(state: State) -> Hop | None:
     if field_to_decompose(after) is not None:
         return None
     changes = ", ".join(sorted({*writes.composed, *writes.decompositions}))
-    return Hop("ready", f"brought up to date: {changes}" if changes else "up to date", writes)
+    return Hop("ready", f"updated: {changes}" if changes else "nothing to update", writes)
 
 
 def _stop_condition(schema: Schema) -> str:
@@ -305,9 +307,9 @@ def require_field(path: str) -> Gate:
 
     def gate(state: State) -> Hop:
         if questions_left(state, path):
-            ask = PlannerDecision(action="ask_user", target_field=path, reasoning=f"{path} is needed first")
-            return _decided("ask", ask, f"{path} is asked of the user")
-        why = f"{path} is needed first, and the user has given no answer"
+            ask = PlannerDecision(action="ask_user", target_field=path, reasoning=f"{path} is needed before any search")
+            return _decided("ask", ask, f"the user is asked for {path}")
+        why = f"{path} is needed before any search, and the user has given no answer"
         return _decided("exhausted", PlannerDecision(action="finish", target_field=path, reasoning=why), aborts=True)
 
     return gate
@@ -318,23 +320,23 @@ def acquisition_gate(state: State) -> Hop:
     planner = state.planner
     blocked = is_blocked(state)
     if blocked and planner.reflections and planner.reflections[-1].finish:
-        end = PlannerDecision(action="finish", reasoning="a review proposes to finish with what there is")
+        end = PlannerDecision(action="finish", reasoning="a review proposes to finish with the current values")
         return _decided("all_collected", end)
     if blocked and (task := next_acquisition_task(state)) is not None:
-        return _decided("task", task, f"the calculation is blocked: {task.reasoning}")
+        return _decided("task", task, f"the calculation is blocked; {task.reasoning}")
     schema = schema_of(state)
     missing = [*missing_fields(schema)]
     others = [*open_components(schema), *optional_fields(schema)]
     if first_task(state, schema, missing) is not None:
-        return Hop("undecided", f"no value yet: {', '.join(missing)}")
+        return Hop("undecided", f"no value yet for {', '.join(missing)}")
     if (task := first_task(state, schema, others)) is not None:
         return _decided("task", task)
     lost = [path for path in (*missing, *others) if schema.fields[path].required]
     if lost:  # Nothing is left to do for them, so `retry_gate` ends the run.
-        why = f"nothing else can supply {lost[0]}"
+        why = f"no search or question is left for {lost[0]}"
         return _decided("task", PlannerDecision(action="ask_user", target_field=lost[0], reasoning=why))
     if (task := first_task(state, schema, chance_finds(state, schema))) is not None:
-        return _decided("task", task, f"{task.target_field} was found by another search only")
+        return _decided("task", task, f"only a search for another field has found {task.target_field}")
     return _decided("all_collected", PlannerDecision(action="finish", reasoning="All raw inputs collected."))
 
 
@@ -366,9 +368,9 @@ _ABOUT_A_FIELD = ("search", "ask_user")
 def normalize_decision(state: State) -> Hop | None:
     """Correct a decision about a field (S71 to S74). Return None while the run waits for the field's decomposition."""
     decision = state.planner.decision
-    assert decision is not None, "a decision comes before this node"
+    assert decision is not None, "an earlier node has made a decision"
     if decision.action not in _ABOUT_A_FIELD:
-        return Hop("kept", f"{decision.action} is about no field")
+        return Hop("kept", f"the decision to {decision.action} concerns no field")
     if field_to_decompose(state) is not None:
         return None
     writes = Writes(decompositions=proposed_decompositions(state))
@@ -376,7 +378,7 @@ def normalize_decision(state: State) -> Hop | None:
     schema = schema_of(after)
     corrected, reasons = _correct_decision(after, schema, decision)
     if corrected == decision:
-        return Hop("kept", "the decision stands", writes)
+        return Hop("kept", "the decision is unchanged", writes)
     changes = {"decision": corrected, "decision_origin": "deterministic"}
     return Hop("rewritten", "; ".join(reasons), writes.model_copy(update=changes))
 
@@ -385,7 +387,7 @@ def _correct_decision(state: State, schema: Schema, decision: PlannerDecision) -
     reasons: list[str] = []
     path = decision.target_field
     if schema.is_made(path):
-        reasons.append(f"{path} is made of other fields")
+        reasons.append(f"{path} is computed from other fields")
         decision = _replace_made_target(state, schema, path)
         path = decision.target_field
     spec = schema.fields.get(path)
@@ -397,14 +399,14 @@ def _correct_decision(state: State, schema: Schema, decision: PlannerDecision) -
     ):
         query = query_for(state, schema, path)
         if query:
-            reasons.append(f"{path} is searched for before the user is asked")
+            reasons.append(f"a search for {path} comes before a question to the user")
             decision = PlannerDecision(action="search", target_field=path, query=query, reasoning=reasons[-1])
     if decision.action == "search" and not decision.query.strip():
         query = query_for(state, schema, path)
-        reasons.append(f"the query is {query!r}")
+        reasons.append(f"the decision had no query, so the query is {query!r}")
         decision = decision.model_copy(update={"query": query})
     if decision.action == "ask_user" and is_blocked(state) and not decision.question.startswith(BLOCKED):
-        reasons.append("the question says what blocks the calculation")
+        reasons.append("the question now says what blocks the calculation")
         asked = decision.question.strip() or field_question(schema, path)
         question = f"{BLOCKED} {one_line(_error_messages(state.planner.calculation, path))}.\n{asked}"
         decision = decision.model_copy(update={"question": question})
@@ -428,17 +430,17 @@ def retry_gate(state: State) -> Hop:
     question should be asked and none is left.
     """
     decision = state.planner.decision
-    assert decision is not None, "a decision comes before this node"
+    assert decision is not None, "an earlier node has made a decision"
     path = decision.target_field
     if decision.action == "search":
         if was_query_made(state, path, decision.query):
-            return _replace_search(state, path, f"{path} was searched for by this query before")
+            return _replace_search(state, path, f"this query for {path} was made before")
         if not decision.query.strip() or not searches_left(state, path):
             return _replace_search(state, path, f"no further search for {path} is possible")
     elif decision.action == "ask_user" and not questions_left(state, path):
-        why = f"{path} cannot be had: the user has given no answer"
+        why = f"{path} cannot be acquired, because the user has given no answer"
         return _decided("aborted", PlannerDecision(action="finish", target_field=path, reasoning=why), aborts=True)
-    return Hop("kept", "within the attempts")
+    return Hop("kept", "the limit of attempts is not reached")
 
 
 def _replace_search(state: State, path: str, why: str) -> Hop:
@@ -451,9 +453,9 @@ def _replace_search(state: State, path: str, why: str) -> Hop:
     ]
     if askable:
         question = PlannerDecision(action="ask_user", target_field=askable[0], reasoning=why)
-        return _decided("rewritten", question, f"{why}: the user is asked for {askable[0]}")
+        return _decided("rewritten", question, f"{why}, so the user is asked for {askable[0]}")
     review = PlannerDecision(action="reflect", target_field=path, reasoning=why)
-    return _decided("rewritten", review, f"{why}: a review")
+    return _decided("rewritten", review, f"{why}, so the model reviews the run")
 
 
 def maybe_calculate(state: State) -> Hop:
@@ -463,17 +465,17 @@ def maybe_calculate(state: State) -> Hop:
     """
     planner = state.planner
     decision = state.planner.decision
-    assert decision is not None, "a decision comes before this node"
+    assert decision is not None, "an earlier node has made a decision"
     if decision.action not in ("finish", "calculate"):
         return Hop(decision.action, decision.reasoning or decision.action)
     calculation = planner.calculation
     caps = state.config.profile.caps
     if state.config.profile.calculator is None:
-        return _end_hop(decision, "there is no calculator")
+        return _end_hop(decision, "the profile has no calculator")
     now = hash_inputs(schema_of(state))
     same = calculation.inputs_hash == now
     if not (same and calculation.status != "none") and calculation.count < caps.calculations:
-        why = "the calculation is missing" if calculation.status == "none" else "values have changed since"
+        why = "nothing is calculated yet" if calculation.status == "none" else "the values have changed"
         return _decided("calculate", PlannerDecision(action="calculate", reasoning=why))
     # Without a usable reply there is no review, and an aborted run needs none.
     if calculation.status == "blocked" and not planner.llm_failed and planner.status == "active":

@@ -96,6 +96,6 @@ def problems(graph: AcquisitionGraph) -> Iterator[str]:
         reached.add(after)
     for name, node in graph.nodes.items():
         if name not in reached:
-            yield f"{name}: no edge leads here"
+            yield f"{name}: no edge leads to this node"
         if not node.edges:
-            yield f"{name}: no edge leads away"
+            yield f"{name}: no edge leaves this node"

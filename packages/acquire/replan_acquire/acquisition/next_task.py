@@ -27,11 +27,11 @@ def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | 
     if spec.source != "user" and searches_left(state, path):
         query = query_for(state, schema, path)
         if query:
-            why = f"{path} is searched for"
+            why = f"the next search is for {path}"
             return PlannerDecision(action="search", target_field=path, query=query, reasoning=why)
     asks = spec.required and (spec.default is None or spec.source == "user")
     if asks and questions_left(state, path):
-        return PlannerDecision(action="ask_user", target_field=path, reasoning=f"{path} is asked of the user")
+        return PlannerDecision(action="ask_user", target_field=path, reasoning=f"the user is asked for {path}")
     return None
 
 

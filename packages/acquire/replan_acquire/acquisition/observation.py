@@ -205,13 +205,13 @@ def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
         return value
     listed = value.get("values")
     if not isinstance(listed, list):
-        return Unusable("`values` is a list; it is empty where the passages state no value.")
+        return Unusable("`values` must be a list; it is empty if the passages state no value.")
     schema = schema_of(state)
     values: list[tuple[str, FieldValue]] = []
     rejections: list[Rejection] = []
     for item in listed[:VALUES_MAX]:
         if not isinstance(item, dict):
-            return Unusable("Each of `values` is an object.")
+            return Unusable("Each item of `values` must be a JSON object.")
         read = _read_values(item, state, schema)
         if isinstance(read, Rejection):
             rejections.append(read)
@@ -235,7 +235,7 @@ def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tupl
         )
 
     if path not in schema.fields or schema.is_made(path) or path in schema.profile.bootstrap:
-        return rejected("unknown_field", f"{path[:80]!r} is not a field that is searched for")
+        return rejected("unknown_field", f"{path[:80]!r} is not a field that a search may fill")
     spec = schema.fields[path]
     passage = find_passage(state.planner.last_observation, source, quote)
     if passage is None:
@@ -303,7 +303,7 @@ def _text(spec: FieldSpec, value: str, quote: str, passage: FoundPassage) -> Fie
         text = text.upper()
     unfit = (spec.type == "choice" and text not in spec.choices) or (spec.type == "currency" and text not in CODES)
     if unfit or not text:
-        return Rejection(path="", code="unreadable", message=f"{text[:80]!r} is not a value of the field")
+        return Rejection(path="", code="unreadable", message=f"{text[:80]!r} is not an allowed value of the field")
     if not _states_text(quote, text):
         return Rejection(path="", code="missing_evidence", message=f"the quote does not state {text[:80]!r}")
     begin, end = find_quote(compose_characters(passage.text), quote)[0]

@@ -112,7 +112,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
     limits = ledger_limits(wanted, {"calls": CALLS}, setup.now)
     given = _read_given_values(loaded.profile, request.given)
     if unused := unused_fields(loaded.profile):
-        notices += (f"filled, but in no formula of {loaded.profile.name}: {', '.join(unused)}",)
+        notices += (f"no formula of the profile {loaded.profile.name} uses these fields: {', '.join(unused)}",)
     return PreparedAcquisition(request.goal, pinned, limits, given, loaded.source, notices)
 
 
@@ -142,11 +142,11 @@ def _describe_expected(schema: Schema, path: str) -> str:
 def _check_goal(goal: object) -> None:
     if not isinstance(goal, str):
         raise UsageProblem(
-            f"the goal is text, not {type(goal).__name__}", place="GOAL", hint="describe it in plain text"
+            f"the goal must be text, not {type(goal).__name__}", place="GOAL", hint="describe the goal in plain text"
         )
     if not goal.strip():
         raise UsageProblem("the goal is empty", place="GOAL", hint="say what the schema is for")
     size = len(goal.encode(errors="replace"))
     if size > GOAL_BYTES_MAX:
-        hint = f"at most {GOAL_BYTES_MAX:,} bytes; put material into documents"
+        hint = f"use at most {GOAL_BYTES_MAX:,} bytes, and put long material into documents"
         raise UsageProblem(f"the goal has {size:,} bytes", place="GOAL", hint=hint)

@@ -188,7 +188,7 @@ def _field_json(path: str, spec: FieldSpec, profile: Profile) -> dict[str, Any]:
 def origin(path: str, spec: FieldSpec, profile: Profile) -> str:
     """Return the origin of a field's value, in words."""
     if path in profile.bootstrap:
-        return "you are asked first, unless it is given"
+        return "you are asked for it first, unless you give it"
     match spec.source:
         case "user":
             return "you are asked"
@@ -223,10 +223,10 @@ def outline_lines(profile: Profile) -> Iterator[Line]:
             yield indent_line(f"{name}: {result.label}{f' in {result.unit}' if result.unit else ''}")
             yield indent_line(result.formula, "dim", columns=6)
         yield from (
-            indent_line(f"only if {precondition.check}: {precondition.why}")
+            indent_line(f"calculated only if {precondition.check}: {precondition.why}")
             for precondition in profile.calculator.preconditions
         )
-    yield from (indent_line(f"ends early if {item.check}: {item.why}") for item in profile.stop_when)
+    yield from (indent_line(f"the run ends early if {item.check}: {item.why}") for item in profile.stop_when)
     caps: Mapping[str, int] = profile.caps.model_dump()
     yield BLANK
     yield line("Caps: " + ", ".join(f"{name.replace('_', ' ')} {most}" for name, most in caps.items()))

@@ -76,12 +76,12 @@ def _check_bootstrap(profile: Profile) -> Iterator[Problem]:
         if spec is None:
             yield key, f"{path!r} is not a field", nearest(path, profile.fields, kind="fields")
         elif spec.source != "user":
-            yield key, f"the source of {path!r} is {spec.source!r}", "a bootstrap field has the source `user`"
+            yield key, f"the source of {path!r} is {spec.source!r}", "a bootstrap field must have the source `user`"
         elif not spec.required:
-            yield key, f"{path!r} is not required", "a bootstrap field is required"
+            yield key, f"{path!r} is not required", "a bootstrap field must be required"
         other = nodes.setdefault(require_node(path), path)
         if other != path or profile.bootstrap.index(path) != number:
-            yield key, f"{path!r} and {other!r} have the same last name", "give the last parts of the paths other names"
+            yield key, f"{path!r} and {other!r} end with the same name", "give the paths different last parts"
 
 
 def _check_field(profile: Profile, table: UnitTable, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
@@ -89,14 +89,15 @@ def _check_field(profile: Profile, table: UnitTable, path: str, key: KeyPath, sp
     if spec.type != "number":
         for name in ("unit", "minimum", "maximum", "formula", "decomposition"):
             if getattr(spec, name) not in ("", None):
-                cause = f"a field of type `{spec.type}` has no {name}"
-                yield (*key, name), cause, "leave it out, or set `type: number`"
+                cause = f"a field of type `{spec.type}` must not have `{name}`"
+                yield (*key, name), cause, f"leave `{name}` out, or set `type: number`"
     elif problem := table.problem(Schema.sample(spec.unit, samples)):
-        yield (*key, "unit"), problem, "declare it under `units`, or use a known one"
+        yield (*key, "unit"), problem, "declare the unit under `units`, or use a known unit"
     if (spec.type == "choice") != bool(spec.choices):
-        yield (*key, "choices"), "`choices` belongs to a field of type `choice`, which has at least one", ""
+        yield (*key, "choices"), "a field needs `choices` if its type is `choice`, and must not have them otherwise", ""
     if spec.minimum is not None and spec.maximum is not None and spec.minimum > spec.maximum:
-        yield (*key, "minimum"), f"{spec.minimum:g} is above the maximum, {spec.maximum:g}", "exchange the two bounds"
+        cause = f"the minimum {spec.minimum:g} is above the maximum {spec.maximum:g}"
+        yield (*key, "minimum"), cause, "exchange the two bounds"
     yield from _check_default(key, spec)
     yield from _check_made_field(profile, path, key, spec)
 
@@ -111,25 +112,26 @@ def _check_default(key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
         return
     if isinstance(value, str):
         if spec.type == "choice" and value not in spec.choices:
-            yield place, f"{value!r} is none of the choices", nearest(value, spec.choices, kind="choices")
+            yield place, f"{value!r} is not one of the choices", nearest(value, spec.choices, kind="choices")
     elif (spec.minimum is not None and value < spec.minimum) or (spec.maximum is not None and value > spec.maximum):
-        yield place, f"{value:g} is outside of the bounds", "give a default between `minimum` and `maximum`"
+        yield place, f"{value:g} is outside the bounds", "give a default between `minimum` and `maximum`"
     if spec.source in ("components", "derived"):
-        yield place, "a field that is made of others has no default", "give its components defaults"
+        yield place, "a field that is computed from others must not have a default", "give defaults to those fields"
 
 
 def _check_made_field(profile: Profile, path: str, key: KeyPath, spec: FieldSpec) -> Iterator[Problem]:
     if (spec.source == "derived") != bool(spec.formula):
-        yield (*key, "formula"), "`formula` belongs to a field of source `derived`, which needs one", ""
+        cause = "a field needs `formula` if its source is `derived`, and must not have it otherwise"
+        yield (*key, "formula"), cause, ""
     if (spec.source == "components") != (spec.decomposition is not None):
-        cause = "`decomposition` and the source `components` need each other"
+        cause = "a field needs `decomposition` if its source is `components`, and must not have it otherwise"
         yield (*key, "decomposition"), cause, "give components, or `generated`"
     if path in profile.fields:
         return
     if spec.source not in ("web", "user") or spec.type != "number":
-        yield (*key, "source"), "a component is a number of source `web` or `user`", ""
+        yield (*key, "source"), "a component must be a number with the source `web` or `user`", ""
     if path.count(".") > 3:
-        yield key, f"{path!r} is too long a path", "at most four parts"
+        yield key, f"the path {path!r} has too many parts", "use at most four parts"
 
 
 def _check_slots(profile: Profile) -> Iterator[Problem]:
@@ -149,7 +151,8 @@ def _check_slots(profile: Profile) -> Iterator[Problem]:
         for name in ("query", "question"):
             for slot in SLOT.findall(getattr(spec, name)):
                 if slot not in texts:
-                    yield (*key, name), f"{{{slot}}} is not a field with a text", nearest(slot, texts, kind="fields")
+                    cause = f"{{{slot}}} is not a field of type `text`, `choice` or `currency`"
+                    yield (*key, name), cause, nearest(slot, texts, kind="fields")
 
 
 def _field_units(profile: Profile) -> dict[str, str]:
@@ -165,9 +168,9 @@ def _check_results(profile: Profile, calculator: Calculator, table: UnitTable) -
     for name, result in calculator.results.items():
         key: KeyPath = ("calculator", "results", name)
         if name in profile.fields:
-            yield key, f"{name!r} is a field too", "give the result another name"
+            yield key, f"a field is also named {name!r}", "give the result another name"
         if problem := table.problem(Schema.sample(result.unit, samples)):
-            yield (*key, "unit"), problem, "declare it under `units`, or use a known one"
+            yield (*key, "unit"), problem, "declare the unit under `units`, or use a known unit"
     for number, check in enumerate(calculator.preconditions):
         yield from _check_units(check, ("calculator", "preconditions", number, "check"), units, table)
 
@@ -188,7 +191,7 @@ def _check_all_formulas(profile: Profile, units: Mapping[str, str], table: UnitT
     results = set(profile.calculator.results) if profile.calculator is not None else set()
     for path, formula in formulas.items():
         if path not in results and (used := sorted(results & {*names_in(formula)})):
-            yield places[path], f"a field is made of fields, and {used[0]!r} is a result of the calculator", ""
+            yield places[path], f"a field cannot use {used[0]!r}, which is a result of the calculator", ""
     for found in check_formulas(formulas, units, table):
         yield places[found.path], found.cause, found.hint
     for path, spec in profile.fields.items():
@@ -285,7 +288,8 @@ def load_profile(name_or_path: str) -> LoadedProfile:
     profile = read_profile(document)
     is_shipped = path.parent == shipped
     if is_shipped and profile.name != path.stem:
-        raise UsageProblem(f"the profile's name is {profile.name!r}", place=document.place(("name",)))
+        cause = f"the profile's name is {profile.name!r}, but its file is {path.name}"
+        raise UsageProblem(cause, place=document.place(("name",)))
     return LoadedProfile(profile, path.stem if is_shipped else str(path.absolute()), document)
 
 
@@ -326,9 +330,11 @@ def _profile_findings(value: Mapping[str, Any]) -> Iterator[Finding]:
         text = f"{cause} ({hint})" if hint else cause
         yield Finding(code=INVALID, message=text, where=".".join(map(str, path)))
     if profile.calculator is None:
-        yield Finding(code=NO_RESULT, message="it calculates nothing: give `calculator.results`", where="calculator")
+        text = "the profile calculates nothing: give `calculator.results`"
+        yield Finding(code=NO_RESULT, message=text, where="calculator")
     for name in unused_fields(profile):
-        yield Finding(code=UNUSED, message="no formula uses it: use it, or leave it out", where=f"fields.{name}")
+        text = "no formula uses the field: use it in a formula, or leave it out"
+        yield Finding(code=UNUSED, message=text, where=f"fields.{name}")
     yield from _unvouched_findings(profile)
 
 
@@ -343,7 +349,7 @@ def _unvouched_findings(profile: Profile) -> Iterator[Finding]:
             yield Finding(code=UNVOUCHED, message=f"make the number {number:g} a field of its own", where=where)
     for path, spec in profile.fields.items():
         if spec.default is not None:
-            text = "a default is a value that nobody vouches for: leave it out"
+            text = "a default has no source: leave it out"
             yield Finding(code=UNVOUCHED, message=text, where=f"fields.{path}.default")
 
 

@@ -80,7 +80,9 @@ def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusabl
         return Unusable(f"{first['loc'][0] if first['loc'] else 'reply'}: {describe(first)}")
     needs_field = decision.action in ("search", "ask_user")
     if needs_field and decision.target_field not in schema.fields:
-        return Unusable(f"There is no field {decision.target_field[:80]!r}; target_field is one of the listed paths.")
+        return Unusable(
+            f"There is no field {decision.target_field[:80]!r}; target_field must be one of the listed paths."
+        )
     if not needs_field and decision.target_field not in schema.fields:
         decision = decision.model_copy(update={"target_field": ""})
     return decision.model_copy(
@@ -99,7 +101,7 @@ def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection
     if isinstance(value, Unusable):
         return value
     if not isinstance(value.get("finish"), bool):
-        return Unusable("`finish` is true or false.")
+        return Unusable("`finish` must be true or false.")
     listed = value.get("caveats")
     caveats = (
         [cut_line(item, REASON_MAX) for item in listed if isinstance(item, str)] if isinstance(listed, list) else []
@@ -225,7 +227,7 @@ def read_decomposition(reply: ReplyText, profile: Profile, path: str) -> Decompo
         return value
     fields = value.get("fields")
     if not (isinstance(fields, list) and 0 < len(fields) <= COMPONENTS_MAX):
-        return Unusable(f"`fields` is a list of 1 to {COMPONENTS_MAX} components.")
+        return Unusable(f"`fields` must be a list of 1 to {COMPONENTS_MAX} components.")
     try:
         specs = {text_of(spec.get("name")) if isinstance(spec, dict) else "": _component(spec) for spec in fields}
         found = Decomposition.model_validate({"formula": value.get("formula"), "fields": specs})
@@ -252,13 +254,15 @@ def _check_decomposition(found: Decomposition, profile: Profile, path: str) -> D
     for name, spec in found.fields.items():
         problem = table.problem(_sample_unit(spec, samples))
         if problem or spec.type != "number":
-            return Unusable(f"fields.{name}.unit: {problem or 'a component is a number'}")
+            return Unusable(f"fields.{name}.unit: {problem or 'a component must be a number'}")
     unused = [name for name in found.fields if name not in names_in(found.formula)]
     if unused:
         return Unusable(f"The formula does not use {', '.join(unused)}.")
     numbers = [number for number in parse_formula(found.formula).numbers if number != 1]
     if numbers:
-        return Unusable(f"The formula has the number {numbers[0]:g}; a number is a component with a source of its own.")
+        return Unusable(
+            f"The formula contains the number {numbers[0]:g}; make it a component with a source of its own."
+        )
     units = {name: _sample_unit(spec, samples) for name, spec in found.fields.items()}
     target = profile.fields[path]
     problems = check_formulas({"": found.formula}, {**units, "": _sample_unit(target, samples)}, table)

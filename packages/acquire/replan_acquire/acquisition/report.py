@@ -9,7 +9,15 @@ from actors.run.tools import ToolFinished
 from actors.run.views import ShownPassage
 from replan_acquire.acquisition.observation import compose_characters, find_passage, find_quote
 from replan_acquire.acquisition.planner_state import passages_of
-from replan_acquire.acquisition.result import VIA, AcquisitionResult, FilledField, amount, period_text, value_text
+from replan_acquire.acquisition.result import (
+    VIA,
+    AcquisitionResult,
+    FilledField,
+    amount,
+    choice_text,
+    period_text,
+    value_text,
+)
 from replan_acquire.acquisition.values import FieldValue
 from runtime.core.events import Record
 from runtime.logs.terminal_text import clean
@@ -43,7 +51,7 @@ def _fields(earlier: AcquisitionResult, result: AcquisitionResult) -> Iterator[t
         if _format_value(old) != _format_value(new):
             yield path, f"{path}: {_format_value(old) or 'no value'} -> {_format_value(new) or 'no value'}{_from(new)}"
         elif old is not None and new is not None and (old.source, old.place) != (new.source, new.place):
-            yield path, f"{path}: the same value stands in {new.where}, before in {old.where}"
+            yield path, f"{path}: the same value is now from {new.where}; it was from {old.where}"
 
 
 def _from(value: FieldValue | None) -> str:
@@ -185,8 +193,7 @@ def _differences(result: AcquisitionResult) -> Iterator[str]:
     for field in result.fields:
         if field.disagree and field.spread is not None:
             reach = amount(field.spread.low, None, None, "") + " to " + amount(field.spread.high, None, None, "")
-            text = f"`{field.path}`: {field.spread.sources} sources disagree, {reach}; rule `{field.spec.choose}`."
-            yield from ("", text)
+            yield from ("", f"`{field.path}`: {field.spread.sources} sources disagree, {reach}; {choice_text(field)}.")
         if text := period_text(field):
             yield from ("", f"`{field.path}`: {_escape(text)}.")
 
@@ -195,7 +202,7 @@ def _changes(changes: Sequence[ValueChange]) -> Iterator[str]:
     if changes:
         yield from (
             "",
-            f"## Changes since {changes[0].since}",
+            f"## Changes since run {changes[0].since}",
             "",
             *(f"- {_escape(change.text)}" for change in changes),
         )

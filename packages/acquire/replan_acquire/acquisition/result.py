@@ -239,7 +239,7 @@ def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Li
     if result.fields:
         rows += [BLANK, line("Fields", "bold"), *(row for field in result.fields for row in _field_lines(field))]
     if result.missing:
-        rows.append(indent_line(f"lacks {', '.join(result.missing)}", "yellow"))
+        rows.append(indent_line(f"missing: {', '.join(result.missing)}", "yellow"))
     rows += [*_calculation_lines(result.calculation)]
     if result.caveats:
         rows += [BLANK, line("Caveats", "bold"), *(indent_line(text, "yellow") for text in result.caveats)]
@@ -255,8 +255,8 @@ def _next_steps(result: AcquisitionResult, program: str) -> Iterator[str]:
         yield common
     elif result.outcome == "incomplete":
         run = result.run_id
-        retry = f"`{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`"
-        yield f"{retry} tries again with fresh attempts; `{program} show {run} --tree` shows the path"
+        retry = f"use `{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`"
+        yield f"to try again with new attempts, {retry}; `{program} show {run} --tree` shows the path"
 
 
 def _field_lines(field: FilledField) -> Iterator[Line]:
@@ -272,29 +272,35 @@ def _field_lines(field: FilledField) -> Iterator[Line]:
         yield indent_line(f"“{field.value.quote[:QUOTE_SHOWN]}”", "dim", columns=6)
     if field.disagree and field.spread is not None:
         reach = f"{format_rounded(field.spread.low)} to {format_rounded(field.spread.high)}"
-        rule = f"chosen by the rule `{field.spec.choose}`" if field.value.via == "search" else "your value counts"
-        text = f"{field.spread.sources} sources disagree: {reach}; {rule}"
+        text = f"{field.spread.sources} sources disagree: {reach}; {choice_text(field)}"
         yield indent_line(text, "yellow", columns=6)
     if text := period_text(field):
         yield indent_line(text, "yellow", columns=6)
+
+
+def choice_text(field: FilledField) -> str:
+    """Return what has chosen the value of a field whose sources disagree: the profile's rule, or the user."""
+    by_rule = field.value is not None and field.value.via == "search"
+    return f"the rule `{field.spec.choose}` chose the value" if by_rule else "your value is used"
 
 
 def period_text(field: FilledField) -> str:
     """Return the years of values from sources and the rule that chooses a year; empty for fewer than two years."""
     if len(field.periods) < 2 or field.value is None or field.value.via != "search":
         return ""
-    rule = {"latest": "the latest counts", "any": "all count"}.get(field.spec.period, f"{field.spec.period} counts")
-    return f"stated for {', '.join(sorted(field.periods))}; {rule}"
+    rules = {"latest": "the latest is used", "any": "all are used"}
+    rule = rules.get(field.spec.period, f"{field.spec.period} is used")
+    return f"sources state values for {', '.join(sorted(field.periods))}; {rule}"
 
 
 def _rejected_lines(field: FilledField) -> Iterator[Line]:
     for rejection in field.rejections[:REJECTIONS_SHOWN]:
         times = f" ({rejection.count} times)" if rejection.count > 1 else ""
-        yield indent_line(f"not taken: {rejection.message}{times}", "dim", columns=6)
+        yield indent_line(f"rejected: {rejection.message}{times}", "dim", columns=6)
 
 
 def _attempts_text(field: FilledField) -> str:
-    not_taken = f", {len(field.rejections)} values not taken" if field.rejections else ""
+    not_taken = f", {len(field.rejections)} values rejected" if field.rejections else ""
     return f"{field.searches} searches, {field.questions} questions{not_taken}"
 
 

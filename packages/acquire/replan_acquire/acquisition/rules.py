@@ -317,7 +317,7 @@ def end(state: State) -> RunFinished | None:
         return None
     lacking = _describe_missing(state)
     if not lacking:
-        return RunFinished(outcome=Outcome.SUCCESS, why="every required value is there")
+        return RunFinished(outcome=Outcome.SUCCESS, why="every required field has a value")
     last = state.path[-1].reason
     return RunFinished(outcome=INCOMPLETE, why=make_storable(f"{lacking}; {last}" if last not in lacking else lacking))
 
@@ -336,7 +336,7 @@ def _describe_missing(state: State) -> str:
     if calculation.status == "blocked":
         return f"the calculation is blocked: {'; '.join(error.message for error in calculation.errors[:3])}"
     if calculation.status == "none" or calculation.inputs_hash != hash_inputs(schema):
-        return "there is no calculation of the values as they are"
+        return "the results were not calculated from the current values"
     return ""
 
 

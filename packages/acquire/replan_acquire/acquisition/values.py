@@ -135,7 +135,7 @@ def bounds_of(value: FieldValue, values: Values) -> tuple[float, float]:
     number = _number(value)
     if value.via == "search":
         reach = find_spread(values)
-        assert reach is not None, "the chosen value is one of them"
+        assert reach is not None, "the values include the chosen value"
         return min(reach.low, number), max(reach.high, number)
     return (number if value.low is None else value.low), (number if value.high is None else value.high)
 

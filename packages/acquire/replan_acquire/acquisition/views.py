@@ -116,11 +116,11 @@ def record_text(event: AcquisitionEvent, state: State) -> str:
     """Return an event as one line, not yet sanitised. `state` is the state after the event."""
     match event:
         case AcquisitionStarted():
-            return f"run {event.run} started, {format_count(event.limits.calls, 'call')} at most"
+            return f"run {event.run} started with at most {format_count(event.limits.calls, 'call')}"
         case Routed():
             return f"{event.node} => {event.to} ({event.outcome}, {event.decision_origin}): {event.reason}"
         case ValueTold():
-            return f"a person tells {event.path}: {value_text(event.value)}"
+            return f"a person has set {event.path} to {value_text(event.value)}"
         case ObservationRequested() | DecompositionRequested():
             return f"{records.record_text(event, state)}, about {event.path}"
         case _:

@@ -85,7 +85,7 @@ def _check_beginning(wanted: str, content: bytes) -> None:
         raise DocumentRefused("it is empty")
     if wanted in {"docx", "xlsx", "zip"} and not is_zip:
         old = content.startswith(b"\xd0\xcf\x11\xe0")
-        cause = "it is encrypted or of an old format (OLE)" if old else f"its format is not {wanted.upper()}"
+        cause = "it is encrypted, or it has an old format (OLE)" if old else f"its format is not {wanted.upper()}"
         raise DocumentRefused(cause)
     if wanted == "pdf" and b"%PDF-" not in content[:1024]:
         raise DocumentRefused("it is not a PDF file")
@@ -128,14 +128,14 @@ def _members(content: bytes, outer: str, depth: int) -> Iterator[Part]:
     archive = open_archive(content)
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MEMBERS_MAX:
-        yield {"name": outer, "problem": f"only its first {MEMBERS_MAX} files are read, of {len(entries):,}"}
+        yield {"name": outer, "problem": f"only the first {MEMBERS_MAX} of its {len(entries):,} files are read"}
     for entry in entries[:MEMBERS_MAX]:
         name = _inner(outer, entry.filename)
         if entry.flag_bits & 1:
             yield {"name": name, "problem": "it is protected by a password"}
             continue
         if _format_of(entry.filename) is None:
-            yield {"name": name, "problem": "left out, since files of its kind are not read"}
+            yield {"name": name, "problem": "left out, because files of its type are not read"}
             continue
         try:
             # `ZipExtFile` gives no more bytes than the directory states, so the check above holds.
@@ -158,14 +158,14 @@ def _inner_parts(filename: str, content: bytes, name: str, depth: int) -> Iterat
     """
     wanted = _format_of(filename)
     if wanted is None:
-        yield {"name": name, "problem": "left out, since files of its kind are not read"}
+        yield {"name": name, "problem": "left out, because files of its type are not read"}
     elif wanted == "text":
         if len(content) > TEXT_BYTES_MAX:
-            yield {"name": name, "problem": f"left out, since it has more than {TEXT_BYTES_MAX // 1024} KiB"}
+            yield {"name": name, "problem": f"left out, because it has more than {TEXT_BYTES_MAX // 1024} KiB"}
         else:
             yield {"name": name, "raw": base64.b64encode(content).decode()}
     elif depth > NESTED_MAX:
-        yield {"name": name, "problem": f"left out, since it lies over {NESTED_MAX} levels deep"}
+        yield {"name": name, "problem": f"left out, because it is nested more than {NESTED_MAX} levels deep"}
     else:
         try:
             yield from _parts(wanted, content, name, depth)
@@ -175,7 +175,10 @@ def _inner_parts(filename: str, content: bytes, name: str, depth: int) -> Iterat
             raise
         except Exception as error:  # noqa: BLE001 - as in `extract_main`: one damaged file leaves the others
             message = " ".join(str(error).split())[:100]
-            yield {"name": name, "problem": f"it is damaged, or of another format ({type(error).__name__}: {message})"}
+            yield {
+                "name": name,
+                "problem": f"it is damaged, or it has another format ({type(error).__name__}: {message})",
+            }
 
 
 def _message(content: bytes, outer: str, depth: int) -> Iterator[Part]:

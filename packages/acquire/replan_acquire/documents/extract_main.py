@@ -111,7 +111,7 @@ MEMORY_BYTES_MAX = 1024 * 1024 * 1024
 """The limit of address space for one document, in bytes."""
 DOCUMENT_BYTES_MAX = 20 * 1024 * 1024
 OUTPUT_BYTES_MAX = 12 * 1024 * 1024
-NOT_CONFINED = "the process that would read it cannot be confined here"
+NOT_CONFINED = "the process that reads documents cannot be confined on this system"
 _CAUSE_CHARACTERS = 160
 
 
@@ -127,7 +127,7 @@ def main(wanted: str, module: str = "", plugin: str = "") -> None:
         reader = _prepare(module) if module else None
     except Exception as error:  # noqa: BLE001 - the distribution's own code runs here
         message = " ".join(str(error).split())[:_CAUSE_CHARACTERS]
-        _write({"problem": f"its reader, {plugin}, cannot be loaded: {type(error).__name__}: {message}"})
+        _write({"problem": f"its reader {plugin} cannot be loaded: {type(error).__name__}: {message}"})
         return
     try:
         confine(seconds=SECONDS_MAX, memory_bytes=MEMORY_BYTES_MAX)
@@ -159,7 +159,7 @@ def _prepare(module: str) -> Any:
 
 def _cause(error: Exception) -> str:
     message = " ".join(str(error).split())[:_CAUSE_CHARACTERS]
-    return f"it is damaged, or of another format ({type(error).__name__}{': ' if message else ''}{message})"
+    return f"it is damaged, or it has another format ({type(error).__name__}{': ' if message else ''}{message})"
 
 
 def _read_input() -> bytes:

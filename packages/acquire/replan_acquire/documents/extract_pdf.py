@@ -69,17 +69,17 @@ def _read_pages(content: bytes) -> Mapping[str, Any]:
     join_tables(pages)
     blocks = [block for page in pages for block in _blocks(page)]
     if len(blocks) > BLOCKS_MAX:
-        notices.append("only its first parts are read, since it has too many")
+        notices.append("only its first parts are read, because it has too many parts")
         del blocks[BLOCKS_MAX:]
     empty = [page.number for page in pages if not page.lines]
     count = len(pages)
     if count == 0:
         raise DocumentRefused("it has no pages")
     if len(empty) == count:
-        raise DocumentRefused(f"no text; {count} {'page' if count == 1 else 'pages'}")
+        raise DocumentRefused(f"it has no text ({count} {'page' if count == 1 else 'pages'})")
     if empty:
         shown = ", ".join(map(str, empty[:10])) + (", ..." if len(empty) > 10 else "")
-        notices.append(f"no text on {'page' if len(empty) == 1 else 'pages'} {shown} of {count}")
+        notices.append(f"there is no text on {'page' if len(empty) == 1 else 'pages'} {shown} of {count}")
     notices += _describe_dangers(document)
     title = document.metadata.get("Title")
     return {"title": title if isinstance(title, str) else "", "language": "", "blocks": blocks, "notices": notices}
@@ -92,7 +92,7 @@ def _describe_dangers(document: PDF) -> list[str]:
     names = names if isinstance(names, dict) else {}
     acts = isinstance(opened, dict) and getattr(opened.get("S"), "name", "") != "GoTo"
     notices = ["its actions and scripts are not run"] if acts or "AA" in catalog or "JavaScript" in names else []
-    return [*notices, "the files within it are not read"] if "EmbeddedFiles" in names else notices
+    return [*notices, "its embedded files are not read"] if "EmbeddedFiles" in names else notices
 
 
 def _pages(document: PDF) -> Iterator[Page]:
@@ -121,7 +121,7 @@ def _raise_digits(layout: LTContainer[Any]) -> None:
 
 def _content(page: Page, number: int, notices: list[str]) -> PageContent:
     if sum(map(len, page.objects.values())) > OBJECTS_MAX:
-        notices.append(f"page {number} is left out, since it has over {OBJECTS_MAX:,} objects")
+        notices.append(f"page {number} is left out, because it has more than {OBJECTS_MAX:,} objects")
         return PageContent(number, [], [], [])
     if any(not char["upright"] for char in page.chars):
         notices.append(f"rotated text on page {number} is not read")

@@ -101,7 +101,7 @@ def _read_extracted(name: str, output: bytes) -> Extracted:
     try:
         read = _Output.model_validate_json(output)
     except ValidationError:
-        return Extracted((), (f"{name}: left out, since its reader has ended without a result",))
+        return Extracted((), (f"{name}: left out, because its reader ended without a result",))
     if read.problem:
         return Extracted((), (f"{name}: left out: {_one_line(read.problem)}",))
     documents: list[Document] = []
@@ -316,6 +316,6 @@ def _run_process(arguments: list[str], document: int) -> tuple[bytes, str]:
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return b"", f"reading it takes more than {SECONDS_MAX} s of processor time"
     if code:
-        memory = f"it may need more than {MEMORY_BYTES_MAX // 2**20} MiB of memory"
+        memory = f"reading it may need more than {MEMORY_BYTES_MAX // 2**20} MiB of memory"
         return b"", f"its reader has failed (exit code {code}); {memory}"
     return output, ""

@@ -77,7 +77,7 @@ def read(content: bytes) -> Mapping[str, Any]:
     if missing:
         notices.append(f"{missing} {'formula has' if missing == 1 else 'formulas have'} no stored value")
     if not blocks:
-        raise DocumentRefused("no text" + (f"; {notices[-1]}" if notices else ""))
+        raise DocumentRefused("it has no text" + (f";  {notices[-1]}" if notices else ""))
     title = stored.properties.title or ""
     return {"title": title, "language": stored.properties.language or "", "blocks": blocks, "notices": notices}
 
@@ -85,7 +85,7 @@ def read(content: bytes) -> Mapping[str, Any]:
 def _sheet(sheet: Any, written: Any, notices: list[str]) -> tuple[dict[str, Any], int]:
     last, columns = _rows_and_columns(sheet)
     if sheet.max_row > last or sheet.max_column > columns:
-        notices.append(f"only {last:,} rows and {columns} columns of {sheet.title} are read")
+        notices.append(f"only the first {last:,} rows and {columns} columns of {sheet.title} are read")
     rows: list[dict[str, Any]] = []
     missing = 0
     unseen = _hidden_columns(sheet)

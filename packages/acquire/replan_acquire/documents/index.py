@@ -67,18 +67,18 @@ def list_folder(folder: Path) -> Listing:
             notices.append(f"{name}: cannot be read: {_reason(error)}")
             continue
         if not stat.S_ISREG(status.st_mode):
-            notices.append(f"{name}: left out, since it is a link or no file")
+            notices.append(f"{name}: left out, because it is a link or not a regular file")
             continue
         extracted = suffix not in TEXT | HTML | TABLES
         if extracted and not is_extracted(suffix):
-            notices.append(f"{name}: left out, since only {READ} are read")
+            notices.append(f"{name}: left out, because only {READ} are read")
             continue
         if extracted:
             office += status.st_size
         else:
             total += min(status.st_size, FILE_BYTES_MAX)
         if len(files) == FILES_MAX or total > TOTAL_BYTES_MAX or office > OFFICE_BYTES_MAX:
-            notices.append(f"{name}: left out, since the folder has too many or too large documents")
+            notices.append(f"{name}: left out, because the folder has too many documents, or too large ones")
         else:
             files.append(FileStamp(name, status.st_size, status.st_mtime_ns))
     return Listing(tuple(files), tuple(notices))
@@ -104,12 +104,14 @@ def _walk(folder: Path, notices: list[str]) -> "Iterator[tuple[str, os.DirEntry[
                 continue
             count += 1
             if count > ENTRIES_MAX:
-                notices.append(f"{name}: left out with all that follow, after {ENTRIES_MAX:,} files and folders")
+                notices.append(
+                    f"{name}: left out with all later files, because the limit is {ENTRIES_MAX:,} files and folders"
+                )
                 return
             if not entry.is_dir(follow_symlinks=False):
                 yield name, entry
             elif depth == DEPTH_MAX:
-                notices.append(f"{name}: left out, since it lies over {DEPTH_MAX} levels deep")
+                notices.append(f"{name}: left out, because it is nested more than {DEPTH_MAX} levels deep")
             else:
                 below.append((name, depth + 1))
         left += reversed(below)
@@ -237,7 +239,7 @@ def _build_index(folder: Path, files: tuple[FileStamp, ...], notices: tuple[str,
             for document in read.documents:
                 size += sum(len(line) for _, line in document.lines)
                 if size > TOTAL_BYTES_MAX:
-                    all_notices.append(f"{document.name}: left out, since the folder has too much text")
+                    all_notices.append(f"{document.name}: left out, because the folder has too much text")
                     continue
                 count += 1
                 passages += passages_of(document)

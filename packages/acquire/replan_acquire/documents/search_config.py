@@ -27,5 +27,5 @@ class McpSearch(Config):
     @model_validator(mode="after")
     def _require_one_place(self) -> "McpSearch":
         if bool(self.url) == bool(self.command):
-            raise config_error("a server has either `url` or `command`", ("url",), "leave one of them out")
+            raise config_error("a server needs either `url` or `command`", ("url",), "give exactly one of them")
         return self

@@ -53,7 +53,7 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
         found = await trio.socket.getaddrinfo(host, port, type=trio.socket.SOCK_STREAM)
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
         if not self._local and not all(map(is_public, addresses)):
-            raise _PrivateAddress("the name leads to an address that is not public")
+            raise _PrivateAddress("the host name leads to an address that is not public")
         failure: Exception = OSError("no address")
         for address in addresses[:4]:
             try:
@@ -86,7 +86,7 @@ async def search_web(endpoint: str, query: str, limit: int) -> list[Passage]:
     except (trio.TooSlowError, httpcore2.TimeoutException):
         raise WebSearchFailed(SearchFault.SLOW, f"no answer within {SECONDS_MAX:g} s", passing=True) from None
     except _PrivateAddress as error:
-        cause = f"{error}; configure such a service by its address in digits"
+        cause = f"{error}; to use a service on a private network, give its IP address"
         raise WebSearchFailed(SearchFault.PRIVATE_ADDRESS, cause) from None
     except (httpcore2.NetworkError, httpcore2.ProtocolError, OSError, UnicodeError) as error:
         cause = f"no connection: {' '.join(str(error).split())[:200] or type(error).__name__}"
@@ -106,17 +106,21 @@ async def _fetch(pool: httpcore2.AsyncConnectionPool, address: str) -> bytes:
     async with pool.stream("GET", address, headers=headers) as response:
         status = int(response.status)
         if 300 <= status < 400:
-            raise WebSearchFailed(SearchFault.REDIRECTED, f"status {status}: name the address that it leads to")
+            raise WebSearchFailed(
+                SearchFault.REDIRECTED, f"status {status}, a redirect; name the address to which it leads"
+            )
         if status != 200:
             hint = "; in SearXNG, allow the format json in settings.yml" if status == 403 else ""
             passing = status in _PASSING_STATUSES or status >= 500
             raise WebSearchFailed(SearchFault.REFUSED, f"status {status}{hint}", passing=passing)
         if any(name.lower() == b"content-encoding" and value != b"identity" for name, value in response.headers):
-            raise WebSearchFailed(SearchFault.NOT_JSON, "the answer is compressed, although that was not asked for")
+            raise WebSearchFailed(
+                SearchFault.NOT_JSON, "the answer is compressed, although the request excludes compression"
+            )
         async for piece in response.aiter_stream():
             content += piece
             if len(content) > ANSWER_BYTES_MAX:
-                raise WebSearchFailed(SearchFault.TOO_LARGE, f"an answer over {ANSWER_BYTES_MAX // 1024} KiB")
+                raise WebSearchFailed(SearchFault.TOO_LARGE, f"the answer has more than {ANSWER_BYTES_MAX // 1024} KiB")
     return bytes(content)
 
 
@@ -127,7 +131,7 @@ def read_results(content: bytes, limit: int) -> list[Passage]:
     except (ValueError, RecursionError):
         page = content[:200].lstrip().startswith(b"<")
         what = "an HTML page" if page else "no JSON"
-        cause = f"the answer is {what}; name the address of a search with JSON, such as https://HOST/search"
+        cause = f"the answer is {what}; name the address of a search that answers in JSON, such as https://HOST/search"
         raise WebSearchFailed(SearchFault.NOT_JSON, cause) from None
     results = answer.get("results") if isinstance(answer, dict) else None
     if not isinstance(results, list):

@@ -41,5 +41,5 @@ def read_quantity(schema: Schema, answer: str) -> Quantity | Refusal:
         return read
     low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
     if not (low <= read.low and read.high <= high):
-        return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{read.text} is outside of the bounds")
+        return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"{read.text} is outside the bounds")
     return read

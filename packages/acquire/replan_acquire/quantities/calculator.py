@@ -81,7 +81,7 @@ def _lacking(names: tuple[str, ...], values: Mapping[str, Quantity]) -> Blocked 
     missing = tuple(name for name in names if name not in values)
     if not missing:
         return None
-    message = f"{', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}: no value yet"
+    message = f"no value yet for {', '.join(missing[:5])}{' and more' if len(missing) > 5 else ''}"
     return Blocked(code=BlockCode.MISSING_INPUT, message=message, missing=missing)
 
 
@@ -98,7 +98,7 @@ def _result(measured: Measure, unit_text: str, table: UnitTable) -> Quantity:
         unit = table.unit(unit_text)
     except UnitUnreadable as error:
         raise Blockage(BlockCode.WRONG_DIMENSION, str(error)) from None
-    check_same(unit.dimensions, measured.dimensions, "compares the field's")
+    check_same(unit.dimensions, measured.dimensions, "cannot convert between")
     low, high = tidy(measured.low / unit.factor), tidy(measured.high / unit.factor)
     if max(abs(low), abs(high)) > MAGNITUDE_MAX:
         raise Blockage(BlockCode.OVERFLOW, f"the result is over {MAGNITUDE_MAX:g} {unit_text}".rstrip())
@@ -137,7 +137,7 @@ def parse_check(text: str) -> ParsedCheck:
     """Parse a check, such as `sales.share <= 1`. Raises `FormulaUnreadable`."""
     operators = _COMPARISON.findall(text)
     if len(operators) != 1:
-        raise FormulaUnreadable("a check is two formulas with one of < <= > >= == between them")
+        raise FormulaUnreadable("a check must be two formulas with one of < <= > >= == between them")
     left, right = _COMPARISON.split(text)
     comparison: Comparison = operators[0]
     return ParsedCheck(parse_formula(left.strip()), comparison, parse_formula(right.strip()))
@@ -217,7 +217,7 @@ def check_formulas(
     `units` has the unit of every field of the profile. Problems of a unit itself are not reported here.
     """
     if len(formulas) > FORMULAS_MAX:
-        return (FormulaProblem(next(iter(formulas)), f"more than {FORMULAS_MAX} formulas"),)
+        return (FormulaProblem(next(iter(formulas)), f"the profile has more than {FORMULAS_MAX} formulas"),)
     problems: list[FormulaProblem] = []
     for path, text in formulas.items():
         try:
@@ -235,7 +235,9 @@ def check_formulas(
         try:
             calculation_order(formulas)
         except FormulaCycle as cycle:
-            problems.append(FormulaProblem(cycle.path[0], f"fields need each other: {cycle}", "break the cycle"))
+            problems.append(
+                FormulaProblem(cycle.path[0], f"the formulas form a cycle: {cycle}", "remove one of these dependencies")
+            )
     return tuple(problems)
 
 
@@ -257,7 +259,7 @@ def _dimension_problem(formula: Formula, unit: str, units: Mapping[str, str], ta
     except Blockage as blockage:
         return str(blockage) if blockage.code in _CERTAIN else ""
     if result.dimensions != wanted:
-        return f"the formula gives {describe(result.dimensions)}, but the field is {describe(wanted)}"
+        return f"the formula gives {describe(result.dimensions)}, but the field needs {describe(wanted)}"
     return ""
 
 

@@ -95,15 +95,15 @@ _FUNCTIONS: Mapping[str, Function] = {"min": "min", "max": "max", "sum": "sum"}
 def parse_formula(text: str) -> Formula:
     """Parse a formula. Raises `FormulaUnreadable`."""
     if len(text) > FORMULA_CHARACTERS_MAX:
-        raise FormulaUnreadable(f"over {FORMULA_CHARACTERS_MAX} characters")
+        raise FormulaUnreadable(f"the formula has more than {FORMULA_CHARACTERS_MAX} characters")
     if not text.strip():
         raise FormulaUnreadable("the formula is empty")
     if found := re.search(r"[^\w\s.+\-*/(),]", text):
-        raise FormulaUnreadable(f"{found[0]!r} has no meaning in a formula")
+        raise FormulaUnreadable(f"a formula must not contain {found[0]!r}")
     try:
         tree = ast.parse(" ".join(text.split()), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise FormulaUnreadable("a formula has only arithmetic and names of fields") from None
+        raise FormulaUnreadable("a formula may contain only arithmetic and names of fields") from None
     reader = _Reader()
     root = reader.node(tree.body, 0)
     return Formula(text, root, tuple(dict.fromkeys(reader.names)), tuple(dict.fromkeys(reader.numbers)))
@@ -118,7 +118,7 @@ class _Reader:
     def node(self, tree: ast.expr, depth: int) -> Node:
         self.count += 1
         if self.count > NODES_MAX or depth > DEPTH_MAX:
-            raise FormulaUnreadable(f"over {NODES_MAX} parts, or nested over {DEPTH_MAX} levels")
+            raise FormulaUnreadable(f"the formula has more than {NODES_MAX} parts or {DEPTH_MAX} levels of nesting")
         match tree:
             case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
                 return self._number(value)
@@ -136,13 +136,15 @@ class _Reader:
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS and arguments:
                 return FormulaCall(_FUNCTIONS[name], tuple(self.node(argument, depth + 1) for argument in arguments))
             case ast.Call():
-                raise FormulaUnreadable("the only functions are min, max and sum, each of one or more terms")
+                raise FormulaUnreadable("the only functions are min, max and sum, and each needs at least one term")
             case _:
-                raise FormulaUnreadable("only numbers, names of fields, + - * / **, parentheses, min, max and sum")
+                raise FormulaUnreadable(
+                    "a formula may contain only numbers, names of fields, + - * / **, parentheses, min, max and sum"
+                )
 
     def _number(self, value: float) -> Number:
         if abs(value) > MAGNITUDE_MAX:
-            raise FormulaUnreadable(f"a number over {MAGNITUDE_MAX:g}")
+            raise FormulaUnreadable(f"the formula has a number over {MAGNITUDE_MAX:g}")
         self.numbers.append(float(value))
         return Number(float(value))
 
@@ -152,7 +154,7 @@ class _Reader:
             parts.append(tree.attr)
             tree = tree.value
         if not isinstance(tree, ast.Name):
-            raise FormulaUnreadable("a name is words joined by points, such as market.buildings")
+            raise FormulaUnreadable("a name must be words joined by points, such as market.buildings")
         return ".".join([tree.id, *reversed(parts)])
 
 

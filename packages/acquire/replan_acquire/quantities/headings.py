@@ -69,11 +69,11 @@ def heading_before(text: str, start: int, table: UnitTable, language: str = "") 
         begins = max((match.end() for match in _SENTENCE.finditer(text, line_start, start)), default=line_start)
         return _read_heading(text[begins:start], table, language, sentence=True, at=begins)
     if line.startswith(MERGED):
-        return Heading(doubt="the table has merged cells, so nobody can tell what the number is about")
+        return Heading(doubt="the table has merged cells, so it is not clear what the number is about")
     cell_start = text.rfind("|", line_start, start) + 1 or line_start
     own = text[cell_start:start]
     if _YEAR_NAME.search(own) and _YEARS.match(text, start):
-        return Heading(doubt="it is a year")
+        return Heading(doubt="the number is a year")
     if not _is_named(own) and not _row_names_it(line, start - line_start):
         return Heading(doubt="the table has no heading over this number")
     found = _read_heading(own, table, language, sentence=False, at=cell_start)
@@ -124,7 +124,7 @@ def _read_heading(head: str, table: UnitTable, language: str, *, sentence: bool,
         after_in = [match.end() for match in _IN.finditer(ended)]
         parts += [(place, ended[place:]) for place in after_in if not any(a <= place < a + len(b) for a, b in parts)]
     elif said := _SAID.search(head):
-        return Heading(doubt=f"its sentence says {said[0]!r}")
+        return Heading(doubt=f"the sentence says {said[0]!r}, which may scale the number")
     found = Heading()
     for place, part in parts:
         read = _read_part(part, table, language)
@@ -160,7 +160,7 @@ def _read_part(part: str, table: UnitTable, language: str) -> Heading:
     if not text[rates.end :].strip(" \u00a0.,;:") and not rates.doubt:
         return Heading(tuple(f"{unit}{rates.text}" for unit in units), factor * rates.factor)
     if _SCALE.search(_YEARS.sub("", text)):
-        return Heading(doubt=f"{quote_text(text)} is not understood as a unit")
+        return Heading(doubt=f"{quote_text(text)} cannot be read as a unit")
     return Heading()
 
 

@@ -76,9 +76,9 @@ def check_same(first: Dimensions, second: Dimensions, verb: str) -> None:
         return
     here, there = (sorted(name for name, _ in side if name in CODES) for side in (first, second))
     if here != there and here and there:
-        message = f"{verb} {' and '.join(here)} with {' and '.join(there)}: convert one by a field with the rate"
-        raise Blockage(BlockCode.MIXED_CURRENCIES, message)
-    raise Blockage(BlockCode.WRONG_DIMENSION, f"{verb} {describe(first)} with {describe(second)}")
+        cause = f"the formula {verb} {' and '.join((*here, *there))}"
+        raise Blockage(BlockCode.MIXED_CURRENCIES, f"{cause}; convert one with a field that has the rate")
+    raise Blockage(BlockCode.WRONG_DIMENSION, f"the formula {verb} {describe(first)} and {describe(second)}")
 
 
 def add(left: Measure, right: Measure) -> Measure:
@@ -122,12 +122,15 @@ def power(base: Measure, exponent: Measure) -> Measure:
     If the base has a dimension, the exponent must be an exact whole number.
     """
     if exponent.dimensions:
-        raise Blockage(BlockCode.WRONG_DIMENSION, f"the exponent is {describe(exponent.dimensions)}, no plain number")
+        raise Blockage(
+            BlockCode.WRONG_DIMENSION,
+            f"the exponent has the unit {describe(exponent.dimensions)}, but must be a plain number",
+        )
     if max(abs(exponent.low), abs(exponent.high)) > POWER_MAX:
-        raise Blockage(BlockCode.OVERFLOW, f"an exponent over {POWER_MAX}")
+        raise Blockage(BlockCode.OVERFLOW, f"an exponent is over {POWER_MAX}")
     whole = exponent.exact and exponent.low.is_integer()
     if base.dimensions and not (whole and abs(exponent.low) <= EXPONENT_MAX):
-        cause = f"{describe(base.dimensions)} to a power that is not a whole number up to {EXPONENT_MAX}"
+        cause = f"{describe(base.dimensions)} has a power that is not a whole number up to {EXPONENT_MAX}"
         raise Blockage(BlockCode.WRONG_DIMENSION, cause)
     if base.low < 0 and not whole:
         raise Blockage(BlockCode.NOT_REAL, "a fractional power of a range with negative numbers")
@@ -171,4 +174,4 @@ def _check_all(measures: Sequence[Measure], verb: str) -> None:
 
 def _check_exponents(dimensions: Dimensions) -> None:
     if any(abs(exponent) > EXPONENT_MAX for _, exponent in dimensions):
-        raise Blockage(BlockCode.WRONG_DIMENSION, f"a dimension to a power over {EXPONENT_MAX}")
+        raise Blockage(BlockCode.WRONG_DIMENSION, f"a unit has a power over {EXPONENT_MAX}")

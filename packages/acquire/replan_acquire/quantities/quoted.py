@@ -28,14 +28,14 @@ def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = ""
     unknown.
     """
     if len(text) > VALUE_CHARACTERS_MAX:
-        return Refusal(code=RefusalCode.TOO_LONG, message=f"over {VALUE_CHARACTERS_MAX} characters")
+        return Refusal(code=RefusalCode.TOO_LONG, message=f"the text has more than {VALUE_CHARACTERS_MAX} characters")
     numbers = find_numbers(text, mark)
     if not numbers:
-        return Refusal(code=RefusalCode.NO_NUMBER, message=f"no number in {_shorten_text(text)!r}")
+        return Refusal(code=RefusalCode.NO_NUMBER, message=f"there is no number in {_shorten_text(text)!r}")
     if len(numbers) > 1:
         shown = tuple(" or ".join(number.shown) for number in numbers[:5])
-        message = f"several numbers in {_shorten_text(text)!r}: {', '.join(shown)}; give one, or a range such as 3-5"
-        return Refusal(code=RefusalCode.SEVERAL_NUMBERS, message=message)
+        cause = f"there are several numbers in {_shorten_text(text)!r}: {', '.join(shown)}"
+        return Refusal(code=RefusalCode.SEVERAL_NUMBERS, message=f"{cause}; give one, or a range such as 3-5")
     number = numbers[0]
     if len(number.readings) > 1:
         return _refuse_ambiguous(text, number)
@@ -62,9 +62,7 @@ def _without_unit(
     """
     rest = text[whole.end :].strip(" \u00a0.!")
     if rest:
-        message = (
-            f"{_shorten_text(rest)!r} is not a unit that is known here; give the value in {unit or 'plain numbers'}"
-        )
+        message = f"{_shorten_text(rest)!r} is not a known unit; give the value in {unit or 'plain numbers'}"
         return Refusal(code=RefusalCode.UNKNOWN_UNIT, message=message)
     problem = table.problem(unit)
     if problem:
@@ -76,7 +74,7 @@ def _refuse_ambiguous(text: str, number: WrittenNumber) -> Refusal:
     written = text[number.start : number.end]
     return Refusal(
         code=RefusalCode.AMBIGUOUS_NUMBER,
-        message=f"{written!r} may be {' or '.join(number.shown)}, and nothing tells which; leave out the separator",
+        message=f"{written!r} may be {' or '.join(number.shown)}, and it is not clear which; leave out the separator",
         readings=number.shown,
     )
 
@@ -175,7 +173,7 @@ class _Reader:
             return _refuse_ambiguous(text, number)
         low, high = number.readings[0]
         if max(abs(low), abs(high)) > MAGNITUDE_MAX:
-            return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"over {MAGNITUDE_MAX:g}")
+            return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"the number is over {MAGNITUDE_MAX:g}")
         form = find_form(whole.units, self.wanted, self.given, self.table, self.declared)
         if isinstance(form, Refusal):
             return form
@@ -196,8 +194,8 @@ class _Reader:
         named = [*form.left_out, *form.rates]
         others = [unit for unit in units if not any(self._same_thing(unit, name) for name in named)]
         if other_rate := next(iter((*others, *unknown)), ""):
-            left = ", ".join(form.left_out)
-            return f"{_words(text, whole)!r} leaves out what it is per ({left}), and its sentence says {other_rate!r}"
+            cause = f"{_words(text, whole)!r} leaves out its rate ({', '.join(form.left_out)})"
+            return f"{cause}, but its sentence names another rate, {other_rate!r}"
         return ""
 
     def _same_thing(self, one: str, other: str) -> bool:
@@ -216,10 +214,8 @@ def _is_in_text(text: str, start: int, end: int, spans: Sequence[tuple[int, int]
 
 
 def _refuse_cut_number(text: str, start: int, end: int) -> Refusal:
-    message = (
-        f"the quote cuts {_shorten_text(text[start:end])!r} apart; it must hold the number with its scale and unit"
-    )
-    return Refusal(code=RefusalCode.QUOTE_CUT, message=message)
+    cause = f"the quote has only a part of {_shorten_text(text[start:end])!r}"
+    return Refusal(code=RefusalCode.QUOTE_CUT, message=f"{cause}; it must have the number with its scale and unit")
 
 
 def _names(value: str, given: list[WrittenNumber], text: str, number: WrittenNumber) -> bool:

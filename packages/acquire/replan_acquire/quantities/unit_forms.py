@@ -97,9 +97,9 @@ def find_form(
     shown = wanted or "a plain number"
     if not written:
         return Refusal(
-            code=RefusalCode.NO_UNIT, message=f"the source writes no unit with the number; {shown} is wanted"
+            code=RefusalCode.NO_UNIT, message=f"the source states no unit for the number, but the field needs {shown}"
         )
-    message = f"the source is in {' or '.join(written[:2])}, and {shown} is wanted"
+    message = f"the source states the unit {' or '.join(written[:2])}, but the field needs {shown}"
     return Refusal(code=RefusalCode.WRONG_UNIT, message=message.replace("(", "").replace(")", ""))
 
 

@@ -105,7 +105,7 @@ def unit_names(text: str) -> Mapping[str, int]:
         UnitUnreadable: the text is too long, or is not names joined by `*`, `/`, `per`, `**` and parentheses.
     """
     if len(text) > UNIT_CHARACTERS_MAX:
-        raise UnitUnreadable(f"a unit of over {UNIT_CHARACTERS_MAX} characters")
+        raise UnitUnreadable(f"the unit has more than {UNIT_CHARACTERS_MAX} characters")
     for sign, spelling in _SPELLINGS.items():
         text = text.replace(sign, spelling)
     text = re.sub(r"(?<=\S)\s+per\s+(?=\S)", "/", text.strip())
@@ -114,15 +114,15 @@ def unit_names(text: str) -> Mapping[str, int]:
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise UnitUnreadable(f"{text[place:].strip()[:20]!r} has no meaning in a unit")
+            raise UnitUnreadable(f"a unit must not contain {text[place:].strip()[:20]!r}")
         tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
         place = match.end()
     reader = _Reader(tokens)
     names = reader.product() if tokens else Counter[str]()
     if reader.left:
-        raise UnitUnreadable(f"{reader.left[0][1]!r} is not joined to the rest by * or /")
+        raise UnitUnreadable(f"{reader.left[0][1]!r} is not joined to the rest of the unit by * or /")
     if any(abs(exponent) > EXPONENT_MAX for exponent in names.values()):
-        raise UnitUnreadable(f"an exponent over {EXPONENT_MAX}")
+        raise UnitUnreadable(f"the unit has an exponent over {EXPONENT_MAX}")
     return {name: exponent for name, exponent in names.items() if exponent}
 
 
@@ -164,7 +164,7 @@ class _Reader:
         if text == "1":
             return Counter()
         if text != "(":
-            raise UnitUnreadable(f"{text!r} stands where a unit is expected")
+            raise UnitUnreadable(f"a unit is expected in place of {text!r}")
         inner = self.product()
         if self._take()[1] != ")":
             raise UnitUnreadable("a parenthesis is not closed")
@@ -233,9 +233,11 @@ class UnitTable:
             return {next(iter(self._declared)): f"more than {DECLARED_MAX} units are declared"}
         for name in self._declared:
             if not _NAME.fullmatch(name):
-                found[name] = "a unit's name is letters, digits and underscores, at most 40, and a letter first"
+                found[name] = (
+                    "a unit's name must begin with a letter, and have at most 40 letters, digits and underscores"
+                )
             elif UnitTable().problem(name) == "":
-                found[name] = f"{name!r} is a unit already"
+                found[name] = f"the unit {name!r} exists already"
             elif problem := self.problem(name):
                 found[name] = problem
         return found
@@ -256,7 +258,7 @@ class UnitTable:
             for name, exponent in unit_names(text).items():
                 known = known.times(self._named(name, 0), exponent)
             if any(abs(exponent) > EXPONENT_MAX for _, exponent in known.dimensions):
-                raise UnitUnreadable(f"an exponent over {EXPONENT_MAX}")
+                raise UnitUnreadable(f"the unit has an exponent over {EXPONENT_MAX}")
             if len(self._units) < 4096:
                 self._units[text] = known
         return known
@@ -288,14 +290,17 @@ class UnitTable:
         factor = source.factor / target.factor
         low, high = (tidy(number * factor) if factor != 1 else number for number in (quantity.low, quantity.high))
         if max(abs(low), abs(high)) > MAGNITUDE_MAX:
-            return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"over {MAGNITUDE_MAX:g} {unit}".rstrip())
+            message = f"the value is over {MAGNITUDE_MAX:g} {unit}".rstrip()
+            return Refusal(code=RefusalCode.OUT_OF_RANGE, message=message)
         return Quantity(low=low, high=high, unit=unit)
 
     def _mismatch(self, source: str, target: str) -> str:
         here, there = self.currencies(source), self.currencies(target)
         if here != there and here and there:
-            return f"{source} does not convert into {target}: currencies need a rate, which must be a field of its own"
-        return f"{source or 'a plain number'} does not convert into {target or 'a plain number'}"
+            return (
+                f"{source} cannot be converted into {target}: currencies need a rate, which must be a field of its own"
+            )
+        return f"{source or 'a plain number'} cannot be converted into {target or 'a plain number'}"
 
     def _named(self, name: str, depth: int) -> Unit:
         """Return the unit of one name. Declared units come first, then shares, currencies and the units of pint."""
@@ -333,7 +338,7 @@ class UnitTable:
         if match is None or float(match["factor"]) <= 0:
             raise UnitUnreadable(f"{name!r} is declared as {text[:40]!r}, not as a positive number and a unit")
         if depth > 8:
-            raise UnitUnreadable(f"{name!r} is declared by itself, or by too many others")
+            raise UnitUnreadable(f"the declaration of {name!r} refers to itself, or to too many other units")
         result = Unit(float(match["factor"]))
         for part, exponent in unit_names(match["unit"]).items():
             result = result.times(self._named(part, depth + 1), exponent)
@@ -350,7 +355,7 @@ def _currency(name: str) -> Unit | None:
         return Unit(1.0, ((name, 1),))
     codes = SIGNS.get(name, ())
     if len(codes) > 1:
-        raise UnitUnreadable(f"{name!r} may be {', '.join(codes[:-1])} or {codes[-1]}; write the code")
+        raise UnitUnreadable(f"{name!r} may be {', '.join(codes[:-1])} or {codes[-1]}; write the currency's code")
     if codes:
         return Unit(1.0, ((codes[0], 1),))
     prefix, code = name[:1], name[1:]

@@ -103,7 +103,7 @@ class Whole:
         """Return the quantity in one of its units. `low` and `high` are the written bounds."""
         ends = [end if self.plain else tidy(end * self.factor + self.offset) for end in (low, high)]
         if max(map(abs, ends)) > MAGNITUDE_MAX:
-            return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"over {MAGNITUDE_MAX:g}")
+            return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"the number is over {MAGNITUDE_MAX:g}")
         return Quantity(low=min(ends), high=max(ends), unit=unit)
 
 
@@ -141,7 +141,7 @@ def whole_quantity(
         units=tuple(dict.fromkeys(f"{unit}{per}" for unit in units)),
         factor=factor * rates.factor,
         offset=offset if not per else 0.0,
-        doubt=doubt or ("a temperature per something" if offset and per else ""),
+        doubt=doubt or ("a temperature cannot have a rate" if offset and per else ""),
     )
 
 
@@ -159,7 +159,7 @@ def _own_unit(text: str, number: WrittenNumber, table: UnitTable) -> tuple[int, 
     if (match := _MINOR.match(text, end)) and _is_minor(text, match):
         return match.end(), MINOR[match["word"]], 0.01, 0.0
     gap = (number.scaled and _OF.match(text, end)) or _GAP.match(text, end)
-    assert gap, "the pattern matches nothing too"
+    assert gap, "the pattern also matches an empty text"
     found = product_at(text, gap.end(), table)
     return (found.end, (found.unit,), found.factor, 0.0) if found else (end, (), 1.0, 0.0)
 
@@ -191,23 +191,23 @@ def _counted_words(text: str, end: int) -> tuple[int, str]:
 def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str, *, spaced: bool, money: bool) -> str:
     """Return why the words beside a number make the number doubtful; empty if the number is not doubtful."""
     if rates:
-        return f"{rates!r} is not understood"
+        return f"{rates!r} cannot be read"
     if number.spaced and not spaced:
         return f"{text[number.start : number.end]!r} may be one number or two"
     if _ORDINAL.match(text, number.end) or text[: number.start].rstrip(" \u00a0").endswith(("±", "+/-")):
-        return "it is not a separate number"
+        return "the number is an ordinal or a tolerance"
     if money and _THE.match(text, end):
-        return f"{quote_text(text[end : end + 20])} is not understood as what it is per"
+        return f"{quote_text(text[end : end + 20])} cannot be read as a rate"
     if core_end == number.end and not number.share and (match := _ATTACHED.match(text, core_end)):
-        return f"{text[number.start : match.end() + 8].split(chr(10), maxsplit=1)[0]!r} is not understood"
+        return f"{text[number.start : match.end() + 8].split(chr(10), maxsplit=1)[0]!r} cannot be read"
     if re.match(rf"{_SPACE}\d", text[end : end + 2]) or re.search(rf"\d{_SPACE}?/?$|\d/$", text[: number.start][-3:]):
-        return "another number stands directly beside it"
+        return "another number is directly beside this number"
     for pattern in _DOUBTS_AFTER:
         if match := pattern.match(text, end):
-            return f"{' '.join(text[end : match.end() + 20].split())!r} is not understood as a part of it"
+            return f"{' '.join(text[end : match.end() + 20].split())!r} cannot be read as a part of the quantity"
     after = _CHANGE_AFTER.match(text, end) and not _TO.search(text[: number.start][-8:])
     if after or _CHANGED_BY.search(text[: number.start][-60:]):
-        return "it is a change, and no level"
+        return "the number states a change, not a level"
     return ""
 
 

@@ -109,7 +109,9 @@ def test_a_quote_of_another_source_than_the_one_that_is_named_is_not_taken():
 def test_a_quote_that_leaves_the_unit_out_is_not_taken_and_the_message_says_what_to_quote():
     [rejection] = observed("There are 40").rejections
     assert rejection.code == "quote_cut"
-    assert rejection.message == "the quote cuts '40 shops' apart; it must hold the number with its scale and unit"
+    assert (
+        rejection.message == "the quote has only a part of '40 shops'; it must have the number with its scale and unit"
+    )
 
 
 def test_the_same_rejection_is_listed_once_with_its_count():

@@ -69,9 +69,9 @@ def test_a_value_that_is_told_while_the_run_works_counts_at_once():
 
 BAD = {
     "market.customer=3": r"'market\.customer' is not a field of the profile market_size",
-    "market.customers=5 kWh": "kWh does not convert into customer",
-    "market.customers=-3": "outside of the bounds",
-    "market.annual_spend=5 EUR per household": "not understood",
+    "market.customers=5 kWh": "kWh cannot be converted into customer",
+    "market.customers=-3": "outside the bounds",
+    "market.annual_spend=5 EUR per household": "cannot be read",
     "core.currency=USD": "the units of other values depend on core.currency",
 }
 
@@ -89,7 +89,7 @@ def test_a_correction_that_cannot_be_taken_is_an_error_and_the_run_stays(text, c
 
 def test_a_field_that_a_question_asks_for_is_answered_and_not_told():
     stage = Stage(prepared())
-    with pytest.raises(UsageProblem, match=r"question q1 asks for core\.region"):
+    with pytest.raises(UsageProblem, match=r"question q1 already asks for core\.region"):
         make_correction(stage.state, "core.region=Spain")
 
 

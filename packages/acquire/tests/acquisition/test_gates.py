@@ -88,7 +88,7 @@ def test_s60_prepare_schema_writes_only_what_has_changed():
     once = with_composed(state("prepare_schema", FULL))
     answer, _ = hop(once)
     assert names_of_writes(answer.writes) == set()
-    assert answer.reason == "up to date"
+    assert answer.reason == "nothing to update"
 
 
 def test_s61_the_cap_of_calculations_and_a_current_calculation_finish():

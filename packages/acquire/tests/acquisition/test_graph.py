@@ -83,7 +83,7 @@ def test_the_table_is_sound_and_a_broken_one_is_found():
     lost = GraphNode("lost", lambda _: None, {"on": "nowhere"})
     assert [*problems(AcquisitionGraph({**MARKET.nodes, "lost": lost}))] == [
         "lost: the outcome 'on' leads to 'nowhere', which is not a node",
-        "lost: no edge leads here",
+        "lost: no edge leads to this node",
     ]
 
 

@@ -24,9 +24,9 @@ small
 
 Fields
    core.region: region (text)
-      you are asked first, unless it is given
+      you are asked for it first, unless you give it
    core.currency: currency (currency)
-      you are asked first, unless it is given
+      you are asked for it first, unless you give it
    market.shops: number of shops in shop
       searched for; else you are asked
    market.price: price per shop in {core.currency}/shop
@@ -49,8 +49,8 @@ Fields
 Calculation
    total: total in {core.currency}
       market.shops * market.price
-   only if market.shops <= 9: no more are known
-   ends early if market.shops < 1: there are none
+   calculated only if market.shops <= 9: no more are known
+   the run ends early if market.shops < 1: there are none
 
 Caps: iterations 9, attempts per field 2, calculations 2"""
 

@@ -24,8 +24,8 @@ SHOPS = ("fields", "market.shops")
 TOTAL = ("calculator", "results", "total", "formula")
 WRONG = {
     "unknown unit": ((*SHOPS, "unit"), "shoop", "'shoop' is not a known unit"),
-    "bounds": (SHOPS, {"minimum": 5, "maximum": 2}, "5 is above the maximum, 2"),
-    "default out of bounds": (SHOPS, {"maximum": 2, "default": 3}, "3 is outside of the bounds"),
+    "bounds": (SHOPS, {"minimum": 5, "maximum": 2}, "the minimum 5 is above the maximum 2"),
+    "default out of bounds": (SHOPS, {"maximum": 2, "default": 3}, "3 is outside the bounds"),
     "default of another type": ((*SHOPS, "default"), "many", "does not fit the type"),
     "unknown key": ((*SHOPS, "units"), "shop", "unknown key 'units'"),
     "unknown name": (TOTAL, "market.shop * 2", "'market.shop' is not a field"),
@@ -37,7 +37,7 @@ WRONG = {
             f"x.{path}": {"label": path, "source": "derived", "formula": formula}
             for path, formula in {"a": "x.b + 1", "b": "x.a + 1"}.items()
         },
-        "fields need each other: x.a → x.b → x.a",
+        "the formulas form a cycle: x.a → x.b → x.a",
     ),
     "bootstrap without a field": (("bootstrap",), ["core.regio"], "'core.regio' is not a field"),
     "bootstrap of documents": (("bootstrap",), ["market.shops"], "the source of 'market.shops' is 'web'"),
@@ -49,18 +49,18 @@ WRONG = {
     "mixed currencies": (
         ("stop_when",),
         [{"check": "market.price > market.shops", "why": "x"}],
-        "compares EUR/shop with shop",
+        "compares EUR/shop and shop",
     ),
     "decomposition that does not use a component": (
         ("fields", "market.visits", "decomposition", "formula"),
         "2 * rate",
         "the formula does not use 'people'",
     ),
-    "derived without a formula": ((*SHOPS, "source"), "derived", "needs one"),
-    "choices of a number": ((*SHOPS, "choices"), ["a"], "belongs to a field of type `choice`"),
+    "derived without a formula": ((*SHOPS, "source"), "derived", "a field needs `formula`"),
+    "choices of a number": ((*SHOPS, "choices"), ["a"], "a field needs `choices`"),
     "path": (("fields", "A b"), {"label": "x"}, "one to four names"),
-    "unit of a text": (("fields", "core.region", "unit"), "shop", "a field of type `text` has no unit"),
-    "declared unit": (("units", "meter"), "", "'meter' is a unit already"),
+    "unit of a text": (("fields", "core.region", "unit"), "shop", "a field of type `text` must not have `unit`"),
+    "declared unit": (("units", "meter"), "", "the unit 'meter' exists already"),
 }
 """What is changed in the small profile, and the cause."""
 PLACES = {
@@ -99,8 +99,8 @@ def test_a_wrong_profile_is_refused_in_one_line_with_file_line_and_key(tmp_path,
     [
         ({"core.regio": "x"}, "'core.regio' is not a field"),
         ({"core.currency": "euro!"}, "is not a currency"),
-        ({"segment.share": "200 %"}, "outside of the bounds"),
-        ({"segment.share": "12 EUR"}, "does not convert"),
+        ({"segment.share": "200 %"}, "outside the bounds"),
+        ({"segment.share": "12 EUR"}, "cannot be converted"),
         ({"market.annual_spend": "12 EUR"}, "the unit of market.annual_spend is not known yet"),
     ],
 )

@@ -81,7 +81,7 @@ def test_changes_name_values_places_and_results(tmp_path):
     texts = [each.text for each in changes_since(before, after)]
     assert texts == [
         "cost.tax: 310 EUR/year -> 330 EUR/year (a.md, line 1)",
-        "cost.insurance: the same value stands in c.md, line 2, before in b.md, line 1",
+        "cost.insurance: the same value is now from c.md, line 2; it was from b.md, line 1",
         "total: 1,560.5 EUR/year -> 1,580.5 EUR/year",
     ]
     assert changes_since(before, before) == ()

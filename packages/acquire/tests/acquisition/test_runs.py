@@ -134,7 +134,7 @@ def test_a_formula_that_a_model_proposes_brings_no_number_of_its_own(tmp_path, f
     """The number would be in the result, and no source would vouch for it."""
     stage = generated(tmp_path)
     stage.reply({**MADE_OF, "formula": formula})
-    assert "a number is a component with a source of its own" in stage.request.user
+    assert "make it a component with a source of its own" in stage.request.user
     assert "market.visits" not in stage.planner.decompositions
 
 

@@ -124,7 +124,7 @@ def test_what_cannot_be_read_is_a_notice_and_the_rest_is_searched(docs):
     assert "only its first 2048 KiB" in told["huge.txt"]
     assert told["report.pdf"] == "left out: it is not a PDF file"
     assert "link" in told["outside.txt"]
-    assert "no file" in told["pipe.txt"]
+    assert "not a regular file" in told["pipe.txt"]
     assert len(told) == 7
     assert found(docs, "Lisboa") == ["inner/table.csv"]
     assert found(docs, "preco medio")[0] == "latin.txt"
@@ -143,12 +143,12 @@ def test_the_number_and_the_size_of_documents_are_bounded(docs, monkeypatch):
     monkeypatch.setattr(folder_module, "FILES_MAX", 2)
     listing = list_folder(docs)
     assert [stamp.name for stamp in listing.files] == ["market.md", "mercado.html"]
-    assert all("too many or too large" in notice for notice in listing.notices)
+    assert all("too many documents, or too large ones" in notice for notice in listing.notices)
     monkeypatch.setattr(folder_module, "ENTRIES_MAX", 1)
-    assert "left out with all that follow" in list_folder(docs).notices[-1]
+    assert "left out with all later files" in list_folder(docs).notices[-1]
     monkeypatch.setattr(folder_module, "ENTRIES_MAX", 100)
     monkeypatch.setattr(folder_module, "DEPTH_MAX", 0)
-    assert "inner: left out, since it lies over 0 levels deep" in list_folder(docs).notices
+    assert "inner: left out, because it is nested more than 0 levels deep" in list_folder(docs).notices
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):

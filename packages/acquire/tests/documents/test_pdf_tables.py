@@ -186,7 +186,7 @@ def test_an_empty_grid_is_no_text():
     page.made.add_page()
     page.table(230, [["", ""]] * 3)
     page.page().text(50, "Costs of vans")
-    assert read(bytes(page.made.output()))["notices"] == ["no text on page 1 of 2"]
+    assert read(bytes(page.made.output()))["notices"] == ["there is no text on page 1 of 2"]
 
 
 def test_a_row_with_cells_over_several_columns_is_read_without_names_and_the_others_keep_theirs():
@@ -211,4 +211,4 @@ def test_a_file_with_very_many_paragraphs_is_read_in_part_and_named(monkeypatch)
         pages.text(top, f"Line at {top}.")
     found = read(bytes(pages.made.output()))
     assert len(found["blocks"]) == 3
-    assert found["notices"] == ["only its first parts are read, since it has too many"]
+    assert found["notices"] == ["only its first parts are read, because it has too many parts"]

@@ -79,7 +79,7 @@ async def test_the_passages_of_a_folder_are_recorded_with_their_place(tmp_path):
     assert done.outcome is ToolOutcome.SUCCEEDED
     found = json.loads(done.output)
     assert found["searched"] == 1
-    assert found["notices"] == [f"b.bin: left out, since only {READ} are read"]
+    assert found["notices"] == [f"b.bin: left out, because only {READ} are read"]
     (passage,) = found["passages"]
     assert (passage["source"], passage["first_line"], passage["last_line"]) == ("a.md", 1, 3)
     assert passage["decimal_mark"] == "comma"

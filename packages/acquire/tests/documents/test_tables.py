@@ -76,7 +76,7 @@ REFUSED = {
         "EUR",
         "both state a scale",
     ),
-    "a year": (CSV("year;shops\n2024;70\n"), "2024", "shop", "it is a year"),
+    "a year": (CSV("year;shops\n2024;70\n"), "2024", "shop", "the number is a year"),
 }
 
 

@@ -112,19 +112,19 @@ def test_a_formula_with_a_name_that_is_no_field_is_a_problem_that_names_the_near
 
 def test_a_cycle_is_named():
     (problem,) = problems({"a": "b + 1", "b": "c", "c": "a"}, a="", b="", c="")
-    assert problem[:2] == ("a", "fields need each other: a → b → c → a")
+    assert problem[:2] == ("a", "the formulas form a cycle: a → b → c → a")
     with pytest.raises(FormulaCycle):
         calculation_order({"a": "a"})
 
 
 DIMENSIONS = {
-    "a + b": "adds EUR with USD: convert one by a field with the rate",
-    "a * b": "the formula gives EUR*USD, but the field is EUR",
-    "a / c": "the formula gives EUR/building, but the field is EUR",
-    "min(a, c)": "compares EUR with building",
-    "a ** c": "the exponent is building, no plain number",
+    "a + b": "the formula adds EUR and USD; convert one with a field that has the rate",
+    "a * b": "the formula gives EUR*USD, but the field needs EUR",
+    "a / c": "the formula gives EUR/building, but the field needs EUR",
+    "min(a, c)": "the formula compares EUR and building",
+    "a ** c": "the exponent has the unit building, but must be a plain number",
     "a / (c - c)": "division by zero",
-    "a + 1": "adds EUR with a plain number",
+    "a + 1": "the formula adds EUR and a plain number",
 }
 
 
@@ -201,7 +201,7 @@ def test_a_check_that_cannot_be_decided_says_why():
     assert check_holds("a < b", {"a": quantity(1, "EUR"), "b": quantity(1)}, TABLE).code is BlockCode.WRONG_DIMENSION
     units = {"a": "EUR", "b": "USD", "c": "EUR"}
     assert check_dimensions("a < c", units, TABLE) == ""
-    assert check_dimensions("a < b", units, TABLE).startswith("compares EUR with USD")
+    assert check_dimensions("a < b", units, TABLE).startswith("the formula compares EUR and USD")
     assert check_dimensions("a < d", units, TABLE) == "'d' is not a field"
     assert check_dimensions("a < ", units, TABLE) == "the formula is empty"
     assert "one of < <=" in check_dimensions("a < b < c", units, TABLE)

@@ -59,13 +59,15 @@ def test_pages_without_text_are_counted(tmp_path):
             made.rect(10, 10, 50, 50)
         return made
 
-    assert read(tmp_path, "scan.pdf", bytes(pages().output())).notices == ("scan.pdf: left out: no text; 3 pages",)
+    assert read(tmp_path, "scan.pdf", bytes(pages().output())).notices == (
+        "scan.pdf: left out: it has no text (3 pages)",
+    )
     page = pages()
     page.add_page()
     page.set_font("Helvetica", size=11)
     page.cell(text="42 vans")
     index = read(tmp_path, "scan.pdf", bytes(page.output()))
-    assert index.notices == ("scan.pdf: no text on pages 1, 2, 3 of 4",)
+    assert index.notices == ("scan.pdf: there is no text on pages 1, 2, 3 of 4",)
     assert index.passages[0].text == "42 vans"
 
 
@@ -147,7 +149,7 @@ def test_an_email_has_its_headers_its_body_and_its_attachments(tmp_path):
     assert found["header Subject"] == "Subject: Leasing"
     assert found["body, line 1"] == "The rate is 389 EUR per month."
     assert found["Table1!B2"] == "Cost (EUR/year): 310"
-    assert index.notices == ("offer.eml/photo.png: left out, since files of its kind are not read",)
+    assert index.notices == ("offer.eml/photo.png: left out, because files of its type are not read",)
 
 
 def test_a_zip_file_is_read_as_the_documents_within_it(tmp_path):

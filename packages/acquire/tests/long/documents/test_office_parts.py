@@ -151,7 +151,7 @@ def test_a_document_with_very_many_comments_is_read_in_part_and_named(tmp_path, 
     comments = "".join(f"<w:comment w:id='{n}' w:author='a'><w:p>{r('x')}</w:p></w:comment>" for n in range(1_200))
     extra = [("word/comments.xml", f"<w:comments {WORD}>{comments}</w:comments>".encode())]
     index = read(tmp_path, "a.docx", docx_file(p(r("42 vans")), extra=extra))
-    assert index.notices == ("a.docx: only its first parts are read, since it has too many",)
+    assert index.notices == ("a.docx: only its first parts are read, because it has too many parts",)
     assert index.passages[0].text.startswith("42 vans")
 
 
