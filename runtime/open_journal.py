@@ -1,4 +1,4 @@
-"""Opens a journal by its URL (`sqlite:PATH`, `memory:` or `SCHEME://…`), and a database's wake-ups and dispatcher."""
+"""Opens journals by their URLs (`sqlite:PATH`, `memory:`, `SCHEME://…`), and wake-ups and dispatchers of databases."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -23,9 +23,10 @@ FORMS = "sqlite:PATH, memory: or postgresql://…"
 
 @dataclass(frozen=True, slots=True)
 class JournalScheme:
-    """The functions for journals whose URLs have one scheme. A function is None if it is not supported.
+    """The functions for journals whose URLs have a certain scheme. A function that is not supported is None.
 
-    All raise `UsageProblem` for a URL that cannot be used. `place` names the setting with the URL, for messages.
+    All functions raise `UsageProblem` for a URL that cannot be used. `place` is the name of the setting with the URL,
+    for messages.
     """
 
     open: Callable[[str, Codec[Any] | Codecs, Clock, BudgetSource | None], AbstractAsyncContextManager[Journal[Any]]]
@@ -37,11 +38,11 @@ class JournalScheme:
     open_dispatcher: Callable[[str, str], AbstractAsyncContextManager[Dispatcher]] | None = None
     """Return the engine that places runs on workers: `open_dispatcher(url, place)`."""
     open_inspection: Callable[[str], AbstractContextManager[Inspection | None]] | None = None
-    """Open the journal with a URL to check it, in one snapshot; None if there is no journal."""
+    """Open one snapshot of the journal with a URL, to check the journal. The result is None if there is no journal."""
     open_raw: Callable[[str], AbstractContextManager[RawStore]] | None = None
     """Open the journal with a URL to copy runs from or to it."""
     upgrade: Callable[[str, Mapping[str, str]], int] | None = None
-    """Bring a journal to this release's version, and return this version: `upgrade(url, roles)`."""
+    """Upgrade a journal to this release's version, and return this version: `upgrade(url, roles)`."""
 
 
 JOURNALS = PluginGroup(
@@ -54,7 +55,7 @@ JOURNALS = PluginGroup(
 
 
 def scheme_of(url: str) -> JournalScheme | None:
-    """Return the functions for a URL `SCHEME://…`; None for another form or an unknown scheme.
+    """Return the functions for a URL `SCHEME://…`; None for a URL of another form or with an unknown scheme.
 
     Raises `UsageProblem` for an installed scheme that cannot be used.
     """
@@ -73,10 +74,10 @@ def open_journal(
 ) -> AbstractAsyncContextManager[Journal[Any]]:
     """Return the journal with this URL, as a context to enter.
 
-    `codecs` belong to the kinds of runs that can be read. `clock` is the journal's clock, if its store has none.
-    `use_another` says how the user chooses another folder, for messages. Raises `UsageProblem` if the URL names no
-    journal, or names a database and the extra `postgres` is missing. Entering the context raises the errors of
-    `open_sqlite` and `open_postgres`.
+    `codecs` are for the kinds of runs that can be read. `clock` is the journal's clock, if the store has no clock.
+    `use_another` is the part of messages that says how to choose another folder. Raises `UsageProblem` if the URL is
+    not that of a journal, or if it is that of a database and the extra `postgres` is missing. Entering the context
+    raises the errors of `open_sqlite` and `open_postgres`.
     """
     scheme, colon, rest = url.partition(":")
     match scheme:
@@ -108,7 +109,7 @@ def open_wakeup(url: str, place: str) -> WakeUp:
 def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatcher]:
     """Return the engine that places runs on workers, in the database with this URL. Messages name the URL `place`.
 
-    Raises `UsageProblem`; entering raises the errors of the database.
+    Raises `UsageProblem`. Entering the context raises the errors of the database.
     """
     found = _database(url, place).open_dispatcher
     if found is None:

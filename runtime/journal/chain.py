@@ -1,10 +1,10 @@
-"""The hash chain of a run, and the verification of records by it. Pure, and the same for every adapter.
+"""Computes the hash chain of a run, and verifies records by the chain. Pure, and the same for every adapter.
 
-A record's hash is the SHA-256 of the previous record's hash, the run, the place, the time, the epoch, the consumed
-message and the event's stored body. Every field has a fixed width or is preceded by its length, so no byte can move
-from one field to the next unnoticed. The body names texts by their SHA-256, so the chain covers the texts too. The
-first record follows a hash of the run's kind and format. A cut tail is noticed because the status row holds the last
-record's place and hash.
+A record's hash is the SHA-256 of the previous record's hash, the run's id, the record's number, its time and epoch, the
+consumed message and the event's stored body. Every field has a fixed width or is preceded by its length, so no byte can
+move from one field to the next unnoticed. The body has the SHA-256 of each text in place of the text, so the chain
+covers the texts too. The hash before the first record is a hash of the run's kind and format. Missing last records are
+noticed, because the status row has the last record's number and hash.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ def genesis(kind: str, format: int) -> bytes:
 
 
 def link(previous: bytes, run: str, row: Stored) -> bytes:
-    """Return the hash that a record after `previous` must have. The record's own `hash` is not read."""
+    """Return the hash that a record after the hash `previous` must have. The record's own `hash` is not read."""
     name = run.encode()
     consumed = _NOT_CONSUMING if row.inbox is None else row.inbox
     place = _PLACE.pack(row.seq, row.at, row.epoch, consumed, len(row.body))
@@ -64,7 +64,7 @@ def link(previous: bytes, run: str, row: Stored) -> bytes:
 
 
 def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]]) -> list[Stored]:
-    """Return the entries as records to store after the tip, in order."""
+    """Return the entries as the records that follow the tip, in order."""
     rows: list[Stored] = []
     seq, previous = tip
     for entry in entries:
@@ -75,7 +75,7 @@ def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]
 
 
 def records(run: str, entries: Sequence[Entry[E]], rows: Sequence[Stored]) -> list[Record[E]]:
-    """Return the records whose entries were stored as these rows."""
+    """Return the stored rows as records with their events, which the entries have."""
     return [_record(run, row, entry.event) for entry, row in zip(entries, rows, strict=True)]
 
 
@@ -98,9 +98,9 @@ def verify(run: str, start: Tip, rows: Sequence[Stored], end: Tip) -> None:
 def decode(
     codec: Codec[E], run: str, rows: Sequence[Stored], text_of: Callable[[str], bytes | None]
 ) -> list[Record[E]]:
-    """Return verified rows as records, after checking the hashes of the texts that they name.
+    """Return verified rows as records, after checking the hashes of the texts to which the rows refer.
 
-    `text_of` returns the UTF-8 bytes of the text with a hash, given in hex. Raises `JournalDamaged`.
+    `text_of` takes the hash of a text in hex, and returns the UTF-8 bytes of the text. Raises `JournalDamaged`.
     """
     texts: dict[str, str] = {}
     decoded: list[Record[E]] = []

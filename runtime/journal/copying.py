@@ -1,13 +1,13 @@
 """Copies runs from one journal to another, and deletes copied runs from the first journal, in a safe order.
 
-Runs are copied in groups, because each transaction waits for the disk. First the source durably marks a group as moved,
-so that nobody drives these runs there any more. Then the group is read and added to the target in one transaction, with
-the amounts that each run has added to each day. If the program is killed in between, the same command finds the marks
-and copies these runs again.
+Runs are copied in groups, because each transaction waits for the disk. First, a group is durably marked as moved in the
+source, so that nobody drives these runs there any more. Then the group is read and added to the target in one
+transaction, with the amounts that each run has added to each day. If the program is killed in between, the same
+command, called again, finds the marks and copies these runs again.
 
-A mark raises the epoch of a run, and a copy has the epoch of its source. So a target that has the source's last record,
-under the same or a later epoch, already has the copy (`rules.receive`). If the target has another run with this id, the
-target refuses the copy, and the source removes its mark. So exactly one journal drives each run.
+A mark raises the epoch of a run, and a copy has the epoch of its source. So if the target has the source's last record,
+under the same or a later epoch, it already has the copy (`rules.receive`). If the target has another run with this id,
+the target refuses the copy, and the mark in the source is removed. So exactly one journal drives each run.
 
 Runs are deleted from the source only after all of them were read back from the target. One transaction deletes them, if
 their marks have not changed.
@@ -50,9 +50,9 @@ def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
 AT_ONCE = 100
 """The number of runs that are marked, or added, in one transaction."""
 BYTES_AT_ONCE = 16 * 1024 * 1024
-"""How many bytes of runs are read before they are added. A single run may have more."""
+"""The number of bytes of runs after which the runs that were read are added. A single run may have more."""
 DELETED_AT_ONCE = 500
-"""The approximate number of runs that are deleted in one transaction. SQLite first reads all records of these runs."""
+"""The approximate number of runs that are deleted in one transaction. SQLite first reads all their records."""
 
 
 def copy_runs(
@@ -67,8 +67,8 @@ def copy_runs(
 ) -> Iterator[Copied]:
     """Copy runs that nobody drives, by default all runs, and yield the result for each run.
 
-    An error of one run does not stop the others. `places` are the names of the source and the target in moved runs.
-    `spent` returns the amounts that a run has added to each day.
+    An error of one run does not stop the others. `places` are the names of the source and the target that moved runs
+    store. `spent` returns the amounts that a run has added to each day.
     """
     copying, runs = _Copying(source, target, places, spent), copyable(source) if runs is None else runs
     for begin in range(0, len(runs), at_once):
@@ -76,7 +76,7 @@ def copy_runs(
 
 
 def copyable(source: RawStore) -> list[str]:
-    """Return the ids of the runs that have records, in the order of their admission."""
+    """Return the ids of the runs that have records, oldest run first."""
     with source.look() as reader:
         return reader.names(recorded=True)
 
@@ -112,7 +112,7 @@ class _Copying(NamedTuple):
         yield from (done[run] for run in runs)
 
     def _read(self, runs: Sequence[str], done: dict[str, Copied]) -> list[RunCopy]:
-        """Return as many of the runs as `BYTES_AT_ONCE` allows. If a run cannot be read, its result is set at once."""
+        """Return as many of the runs as `BYTES_AT_ONCE` allows. If a run cannot be read, its result is the error."""
         ready, size = list[RunCopy](), 0
         with self.source.look() as reader:
             for run, copy in reader.copies(runs):
@@ -158,7 +158,7 @@ def _failure(run: str, error: JournalError) -> Copied:
 
 
 _OF_A_RUN = (Fenced, JournalDamaged, RunNotFound)
-"""The errors that concern only one run; any other error ends the command."""
+"""The errors that concern only one run. Any other error ends the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,8 @@ def remove_copied(
 ) -> Iterator[Removed]:
     """Delete copied runs from the source, and yield the result for each family.
 
-    A family is deleted as a whole, after all of it was found in the target. `place` is the name of the target.
+    A family (a run and its child runs) is deleted as a whole, after all of its runs were found in the target. `place`
+    is the name of the target.
     """
     ready = list[list[RunHead]]()
     for family in families:
@@ -189,7 +190,7 @@ def remove_copied(
 
 
 def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> RunHead:
-    """Return the row of a run in the source, if the target has all its records, messages and texts.
+    """Check that the target has all records, messages and texts of a run, and return the run's row in the source.
 
     The chains and seals of both copies are verified, and the target's texts by their hashes. Raises `RunNotFound`,
     `JournalDamaged`.

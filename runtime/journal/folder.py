@@ -1,8 +1,8 @@
 """The folder and the file of a journal: private to the user, and safe from other users.
 
 Problem statements and answers can be confidential, and a user who can replace the file can control a run. So the folder
-gets the mode 0700 and the file 0600, regardless of the umask. Symbolic links, and folders that other users may write,
-are refused.
+gets the mode 0700 and the file 0600, regardless of the umask. Symbolic links are refused, and so are folders in which
+other users may write.
 """
 
 import errno
@@ -23,14 +23,15 @@ USE_ANOTHER = "use another folder"
 
 
 def access_hint(use_another: str) -> str:
-    """Return the hint for a journal that exists, but that this user may not open."""
+    """Return the hint in the error about a journal that this user may not open."""
     return f"make the file and the files beside it writable, or {use_another}"
 
 
 def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool = True) -> None:
     """Make the folder if it is missing, and check that it is safe and writable. Raises `UsageProblem`.
 
-    `use_another` says how to choose another folder. Without `write`, the folder must exist, but need not be writable.
+    `use_another` says how to choose another folder. If `write` is false, the folder must exist, but need not be
+    writable.
     """
     try:
         if write:
@@ -58,10 +59,10 @@ def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool 
 def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
     """Make an empty file if it is missing, and make the file private.
 
-    Raises `JournalUnreadable` if the path is not a file or cannot be made private; `UsageProblem`, `StorageFull` if the
-    file cannot be made.
+    Raises `JournalUnreadable` if the path is not a file or cannot be made private. Raises `UsageProblem` or
+    `StorageFull` if the file cannot be made.
 
-    An existing file is never opened, because closing it would release this process's SQLite locks on it. Another
+    An existing file is never opened, because closing the file would release this process's SQLite locks on it. Another
     process could then delete the write-ahead log.
     """
     try:
@@ -99,9 +100,9 @@ def is_there(path: Path, use_another: str = USE_ANOTHER) -> bool:
 
 
 def check_in_place(path: Path) -> Callable[[], None]:
-    """Return a check that the file now at a path is still there. The check raises `JournalMoved`.
+    """Return a function that checks that the file now at a path is still there. It raises `JournalMoved` otherwise.
 
-    SQLite continues writing to a renamed or removed file, and reports success. The check takes microseconds.
+    SQLite continues writing to a renamed or removed file, and reports success. A call takes microseconds.
     """
     status = path.stat()
 

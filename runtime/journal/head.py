@@ -1,7 +1,7 @@
-"""The row of a run: all its data except records, messages and texts. Also the mark of a moved run. Pure.
+"""The row of a run: all its data except records, messages and texts. Also the mark of moved runs. Pure.
 
-A store needs only the row to decide whether a run is due and whether a message waits. Its indices are computed from the
-row.
+A store needs only the row to decide whether a run is due and whether a message waits. The store's indices are computed
+from the row.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ LISTED = (
     f"{FIXED}, updated, status, detail, waiting_since, next_wake, last_seq, last_posted, last_consumed, epoch, calls,"
     " tokens, micro_usd, near"
 )
-"""The columns of a `RunRow` except its last two fields, which depend on the time and on the query."""
+"""The columns of a `RunRow`, except the last two, which depend on the time and on the query."""
 
 COLUMNS = f"id, {FIXED}, {CHANGING}"
 """All columns, in the order in which `read_head` expects their values."""
@@ -44,27 +44,27 @@ class RunHead(NamedTuple):
     created: float
     updated: float
     summary: Summary
-    """The summary of the run's state. Its open questions are read only on request."""
+    """The summary of the run's state. The open questions in it are read only on request."""
     tip: Tip
     account: Account = Account()
-    """The run's committed amount, and the day that was charged."""
+    """The run's committed amount, and the last day that was charged for the run."""
     last_posted: int = 0
     last_consumed: int = 0
     """The highest id of a message that a record has consumed, or 0."""
     owner: str | None = None
-    """The process that holds the run's lease, or the place where the run was moved (`moved_owner`)."""
+    """The process that holds the run's lease, or the place to which the run was moved (`moved_owner`)."""
     end: float = 0.0
     epoch: int = 0
     id: int = 0
 
     @property
     def start(self) -> Tip:
-        """The hash at which the run's chain begins."""
+        """The hash with which the run's chain begins."""
         return Tip(0, genesis(self.kind, self.format))
 
     @property
     def unread(self) -> bool:
-        """Whether a message waits for a driver."""
+        """Whether the inbox has a message that no record has consumed; False for a finished run."""
         return self.summary.status != "finished" and self.last_posted > self.last_consumed
 
     @property
@@ -98,7 +98,7 @@ class RunHead(NamedTuple):
         )
 
     def row_at(self, now: float, *, asks: bool = True) -> RunRow:
-        """Return the status row at a time. With `asks` it includes the open questions."""
+        """Return the status row at a time. With `asks`, the row includes the open questions."""
         summary, total = self.summary, self.summary.committed
         return RunRow._make(
             (
@@ -113,12 +113,12 @@ class RunHead(NamedTuple):
 
 
 def new_head(run: str, title: str, kind: str, format: int, placement: Placement = ORDINARY) -> RunHead:
-    """Return the row of a run that is about to be admitted, at time 0."""
+    """Return the row of a run that is about to be admitted. All times in the row are 0."""
     return RunHead(run, title, kind, format, placement, 0.0, 0.0, NEW, Tip(0, genesis(kind, format)))
 
 
 def check_head(head: RunHead) -> RunHead:
-    """Return a row. Raises `JournalDamaged` if no journal can have written it."""
+    """Return the row unchanged. Raises `JournalDamaged` if no journal can have written the row."""
     # In a damaged file a column may have a value of another type.
     format, seq, posted, digest = map(type, (head.format, head.tip.seq, head.last_posted, head.tip.hash))
     numbers = format is seq is posted is type(head.last_consumed) is type(head.epoch) is int
@@ -128,7 +128,7 @@ def check_head(head: RunHead) -> RunHead:
 
 
 def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
-    """Return the row with these values of `COLUMNS`, and its open questions if they were read.
+    """Return the row that has these values of `COLUMNS`, and the open questions if they were read.
 
     Damage is not detected, so that a list can show a damaged row among sound ones.
     """
@@ -159,16 +159,16 @@ def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
 _MOVED = "moved to "
 
 MOVED_UNTIL = 253_402_300_799.0
-"""When the lease of a moved run ends: at the end of the year 9999."""
+"""The time at which the lease of a moved run ends: the end of the year 9999."""
 
 
 def moved_owner(place: str) -> str:
-    """Return the owner in the row of a run that was moved to a place."""
+    """Return the value of `owner` for a run that was moved to a place."""
     return f"{_MOVED}{place}"
 
 
 def place_moved_to(owner: str | None) -> str | None:
-    """Return the place where a run was moved; None if it was not moved."""
+    """Return the place to which a run was moved; None if the run was not moved."""
     return owner.removeprefix(_MOVED) if owner is not None and owner.startswith(_MOVED) else None
 
 

@@ -1,8 +1,8 @@
 """The journal in memory: no threads, no I/O, deterministic. For simulation and tests.
 
-A `MemoryStore` holds the committed data, and outlives the journals that are opened on it. A `Fault` is called just
-before and just after the commit of every operation, and may raise there. Then either nothing was written, or everything
-was written and not reported.
+A `MemoryStore` has the committed data, and remains when the journals that are opened on it are closed. A `Fault` is
+called just before and just after the commit of every operation. If it raises before the commit, nothing is written. If
+it raises after the commit, everything is written, but not reported.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -61,16 +61,19 @@ class MemoryCursor:
     """The data of one cursor."""
 
     owner: str | None = None
-    """The process that holds the cursor; None if no process does."""
+    """The process that holds the cursor; None if no process holds it."""
     until: float = 0.0
-    """When the hold ends (UTC seconds since 1970)."""
+    """The time at which the hold ends (UTC seconds since 1970)."""
     positions: dict[str, int] = field(default_factory=dict)
     """The number of the last record that the cursor has passed, by run."""
 
 
 @dataclass
 class MemoryStore:
-    """The committed data of a journal in memory. It outlives the journal, and another journal can be opened on it."""
+    """The committed data of a journal in memory.
+
+    The store remains when the journal is closed, and another journal can be opened on it.
+    """
 
     runs: dict[str, HeldRun] = field(default_factory=dict)
     """The runs by their ids, in the order of their admission."""
@@ -79,7 +82,7 @@ class MemoryStore:
     days: dict[tuple[str, int], Amount] = field(default_factory=dict)
     """The amounts that each tenant's runs, and all runs, have committed on each UTC day. Days are counted from 1970."""
     hosts: dict[str, HostRow] = field(default_factory=dict)
-    """The announced hosts that have not departed, by id. The presence of some may have ended."""
+    """The hosts that were announced and have not departed, by id. The presence of some of them may have expired."""
     cursors: dict[str, MemoryCursor] = field(default_factory=dict)
     version: int = 0
     """The number of commits so far, as `Journal.version` returns it."""
@@ -91,7 +94,7 @@ class MemoryStore:
         return self.runs[run]
 
     def carry_out(self, work: RunOperation[T], now: float, budget: HomeBudget) -> T:
-        """Carry out a write operation. If it raises, nothing has changed."""
+        """Carry out a write operation. If the operation raises an error, nothing is changed."""
         if work.new is not None and work.run in self.runs:
             raise RunExists(work.run)
         new = work.new and HeldRun(work.new._replace(created=now, updated=now))
@@ -150,7 +153,7 @@ class MemoryReader(StoreReader):
         return self._store.find_run(run).head
 
     def part(self, head: RunHead, after: int) -> Part:
-        """Implement `StoreReader.part`. Each record counts as an append of its own."""
+        """Implement `StoreReader.part`. Each record is treated as an append of its own."""
         stored = self._store.find_run(head.run).rows
         after = min(max(0, after), len(stored))
         start = Tip(stored[after - 1].seq, stored[after - 1].hash) if after else head.start
@@ -250,7 +253,9 @@ def _earlier_time(one: float | None, other: float | None) -> float | None:
 Moment = Literal["before", "after"]
 
 Fault = Callable[[str, Moment], None]
-"""Called with an operation's name (`append`, `claim`, ...) and the moment, before or after its commit. May raise."""
+"""A function that is called with an operation's name (`append`, `claim`, ...) and the moment, before or after its
+commit. It may raise an error.
+"""
 
 
 @asynccontextmanager
@@ -262,7 +267,10 @@ async def open_memory(
     fault: Fault | None = None,
     budget: BudgetSource | None = None,
 ) -> AsyncIterator[Journal[E]]:
-    """Open a journal in memory, on a new or a given store. `codecs` are for the kinds of runs that it can read."""
+    """Open a journal in memory, on a new or a given store.
+
+    `codecs` are for the kinds of runs that the journal can read.
+    """
     by_kind = codecs_by_kind(codecs)
     kept, faults, allowed = store or MemoryStore(), fault or _no_fault, budget or HomeBudget()
     yield _MemoryJournal(by_kind, clock, kept, faults, budget=allowed)

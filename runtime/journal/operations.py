@@ -119,7 +119,7 @@ class Operations(ReadOperations[E]):
 
     @abstractmethod
     async def _delete(self, runs: Mapping[str, int], dead: Dead) -> Deleted:
-        """Implement `Journal.delete` for valid run ids."""
+        """Implement `Journal.delete`, after the run ids were checked."""
 
     async def create(
         self,

@@ -1,10 +1,10 @@
 """The port of journals, the codecs of kinds of runs, and cursors. `tests/contracts/journal.py` tests every adapter.
 
-A driver calls `claim`, which returns an epoch, and `read`. Then it calls `append` repeatedly, and each time names the
-last record that it knows. The driver calls `renew` before the lease ends, and `release` at the end. The driver of a new
-run calls `create` with the first records instead of `claim`, so every run in the journal has a record. Other processes
-may call `post` at any time. A cancelled call has written nothing: after a write was passed to the store, its caller
-waits until it is done.
+A driver calls `claim`, which returns an epoch, and `read`. Then the driver calls `append` repeatedly, and each time
+states the number of the last record that it knows. The driver calls `renew` before the lease ends, and `release` at the
+end. The driver of a new run calls `create` with the first records instead of `claim`, so every run in the journal has a
+record. Other processes may call `post` at any time. A cancelled call has written nothing, because a call that has
+passed a write to the store can no longer be cancelled.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +20,12 @@ from runtime.core.machine import Summary
 E = TypeVar("E")
 
 FIRST_KIND = "planning"
-"""The kind of all runs from before kinds were stored. Frozen: it is part of stored journals."""
+"""The kind of all runs that were stored before journals had kinds. It must not change, because stored journals contain
+it.
+"""
 
 FIRST_FORMAT = 1
-"""The format version of all runs of `FIRST_KIND` from before formats were stored."""
+"""The format version of all runs of `FIRST_KIND` that were stored before journals had formats."""
 
 Codecs = Mapping[str, Codec[Any]]
 
@@ -45,7 +47,10 @@ def codec_of(codecs: Codecs, run: str, kind: str, format: int) -> Codec[Any]:
 
 
 def is_drivable(formats: Formats | None, kind: str, format: int) -> bool:
-    """Return whether a process that drives these formats (None for all) can drive a run of this kind and format."""
+    """Return whether a process that drives these formats can drive a run of this kind and format.
+
+    None means all formats.
+    """
     return formats is None or format <= formats.get(kind, 0)
 
 
@@ -59,7 +64,7 @@ VERSION = 1
 """The version of the journals that this release writes; 1 is the first."""
 
 BEFORE_FIRST = "an older development version wrote this journal, and this release cannot open it"
-"""The cause in the error about a journal that is older than version 1."""
+"""The cause in the error for a journal of a version before 1."""
 
 
 def check_version(place: str, version: int) -> None:
@@ -81,10 +86,10 @@ class Fact(NamedTuple, Generic[E]):
 
 
 class Placement(NamedTuple):
-    """The tenant that pays for a run, and the priority of the run when hosts are full."""
+    """The tenant whose budget a run uses, and the run's priority when hosts are full."""
 
     tenant: str = ""
-    """A label with a daily budget, which matches `[a-z0-9][a-z0-9._-]{0,63}`; empty for none."""
+    """The name of a daily budget, which matches `[a-z0-9][a-z0-9._-]{0,63}`; empty for no tenant."""
     priority: int = 0
     """Runs with a higher priority come first; from -100 to 100."""
 
@@ -94,28 +99,33 @@ ORDINARY = Placement()
 
 
 class RunRow(NamedTuple):
-    """A run's status row. It is flat, because thousands are listed at a time. Times are UTC seconds since 1970."""
+    """A run's status row. The row is flat, because thousands of rows are listed at a time.
+
+    Times are UTC seconds since 1970.
+    """
 
     run: str
     title: str
     kind: str
-    """The name of the run's kind. This process need not know the kind."""
+    """The name of the run's kind, which this process need not know."""
     format: int
     """The version of the kind's format in which the run's events are written."""
     tenant: str
-    """`tenant` and `priority` are those of the run's `Placement`."""
+    """The tenant in the run's `Placement`. The next field is the priority in it."""
     priority: int
     created: float
     updated: float
     status: str
-    """The status in the `Summary` of the run's state. The next three fields are also from this summary."""
+    """The status in the `Summary` of the run's state. The next three fields are from this summary too."""
     detail: str
     waiting_since: float | None
     next_wake: float | None
     last_seq: int
     """The number of the run's last record; 0 if it has none."""
     last_posted: int
-    """The id of the last posted message, or 0. `last_consumed` is the highest id that a record has consumed."""
+    """The id of the last posted message, or 0. `last_consumed` is the highest id of a message that a record has
+    consumed.
+    """
     last_consumed: int
     epoch: int
     calls: int
@@ -126,7 +136,7 @@ class RunRow(NamedTuple):
     owner: str | None = None
     """The process that drives the run; None if no process holds a valid lease."""
     asks: bytes = b""
-    """The open questions, as in `Summary`. Lists have them only on request."""
+    """The open questions, as in `Summary`. Lists contain the questions only on request."""
 
     @property
     def unread(self) -> bool:
@@ -147,10 +157,10 @@ class RunRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs `Journal.runs` lists. Listed runs meet all conditions."""
+    """The conditions for the runs that `Journal.runs` lists. A listed run meets all conditions."""
 
     status: str | None = None
-    """Only runs whose status row has this status; None for any."""
+    """Only runs whose status row has this status; None for any status."""
     waiting_since_before: float | None = None
     """Only runs that began to wait for a person before this time (UTC seconds since 1970); None for any."""
     title_start: str = ""
@@ -161,13 +171,13 @@ class RunFilter:
     asks: bool = False
     """Only runs with open questions. Their rows include these questions (`RunRow.asks`)."""
     limit: int = 200
-    """The largest number of listed runs. The oldest runs are left out."""
+    """The largest number of listed runs. Further runs, which are older, are left out."""
     begin: int = 0
-    """How many of the newest runs are left out."""
+    """The number of the newest runs that are left out."""
 
 
 class Totals(NamedTuple):
-    """The totals of the runs that match a filter: how many runs, how many records, and how many runs with an owner."""
+    """The totals of the runs that match a filter: the numbers of runs, of records, and of runs with an owner."""
 
     runs: int
     records: int
@@ -188,23 +198,23 @@ class Posted(NamedTuple):
 
 
 class Due(NamedTuple):
-    """The work that a host has now, and the time at which it should ask again."""
+    """The work that a host has now, and the time at which the host should ask again."""
 
     runs: tuple[str, ...] = ()
     """Runs to drive now, because they are due or have unread messages. Sorted by priority, then by admission."""
     unread: frozenset[str] = frozenset()
-    """Driven runs with messages that no record has consumed."""
+    """Runs that have a driver and messages that no record has consumed."""
     next: float | None = None
-    """When the next run is due (UTC seconds since 1970), by the journal's clock."""
+    """The time at which the next run is due (UTC seconds since 1970), by the journal's clock."""
 
 
 class InboxItem(NamedTuple):
     """A message in a run's inbox, consumed or not."""
 
     inbox: int
-    """The id of the message, counted up within a run."""
+    """The id of the message. The first message of a run has the id 1."""
     key: str
-    """The name that the sender gave the message. A run has one message under each key."""
+    """The name that the sender gave the message. No two messages of a run have the same key."""
     body: str
     """The text from the sender, by convention JSON."""
     at: float
@@ -216,7 +226,7 @@ class Deleted(NamedTuple):
 
     runs: int
     texts: int = 0
-    """The number of deleted texts. No other run named them."""
+    """The number of deleted texts. No other run used these texts."""
     text_bytes: int = 0
     """The length of the deleted texts in bytes."""
 
@@ -227,20 +237,22 @@ class HostRow(NamedTuple):
     host: str
     owner: str
     until: float
-    """When the host's presence ends if it is not announced again (UTC seconds since 1970)."""
+    """The time at which the host's presence ends if the host is not announced again (UTC seconds since 1970)."""
     kinds: Formats | None = None
-    """The kinds of runs that the host drives, with their highest formats; None for any."""
+    """The kinds of runs that the host drives, with their highest formats; None for all kinds."""
 
 
 NEW = Summary("running")
 """The summary of a run without records."""
 
 Dead = Callable[[str], bool]
-"""Returns whether the owner of a lease has certainly ended. It is called within a transaction, so it must be quick."""
+"""A function that returns whether the owner of a lease has certainly ended. It is called within a transaction, so it
+must be quick.
+"""
 
 
 def nobody(_: str) -> bool:
-    """Return False: for callers that cannot tell whether an owner has ended."""
+    """Return False. Callers use this function if they cannot tell whether an owner has ended."""
     return False
 
 
@@ -254,10 +266,12 @@ class Readable(Protocol[E]):
         """Return the status rows that match a filter, the newest run first."""
 
     async def totals(self, which: RunFilter) -> Totals:
-        """Return the totals of all runs that match a filter, not only of the listed ones."""
+        """Return the totals of all runs that match a filter, not only of the listed runs."""
 
     async def read(self, run: str, after: int = 0) -> list[Record[E]]:
-        """Return the records after `after`, verified. Raises `RunNotFound`, `JournalDamaged`, `KindUnknown`.
+        """Return the verified records with a number above `after`.
+
+        Raises `RunNotFound`, `JournalDamaged`, `KindUnknown`.
 
         With the first record, the run's kind and format are verified too, because the chain covers them.
         """
@@ -266,7 +280,7 @@ class Readable(Protocol[E]):
         """Return posted messages with an id above `after`, in order. Raises `RunNotFound`, `JournalDamaged`."""
 
     async def hosts(self, *, dead: Dead = nobody) -> list[HostRow]:
-        """Return the present hosts, except those whose process is `dead`. Changes nothing."""
+        """Return the present hosts, except those whose process is `dead`. This changes nothing."""
 
 
 CURSOR_LIMIT = 200
@@ -293,31 +307,31 @@ class Tally:
     status: str
     runs: int
     waiting_since: float | None = None
-    """Since when the longest waiting run has waited for a person."""
+    """The time since which the run that has waited longest for a person has waited."""
     undriven_since: float | None = None
-    """When the run that has been due without a driver for the longest time last changed."""
+    """Of the runs that are due and have no driver, the earliest time of a last change."""
 
 
 class Cursors(Protocol):
     """The part of a journal that keeps cursors and counts runs.
 
     A cursor is the progress of a program that copies records elsewhere, such as an exporter of traces or a sender of
-    webhooks. A cursor has a name, and for each run the number of the last copied record. A cursor is stored outside the
-    records and never changes them. A lease allows only one process at a time to hold a cursor. So each record is copied
-    at least once, and twice only if a process died before it moved the cursor.
+    webhooks. A cursor has a name, and stores the number of the last copied record of each run. A cursor is stored
+    outside the records and never changes them. A lease allows only one process at a time to hold a cursor. So each
+    record is copied at least once, and twice only if a process died before it moved the cursor.
     """
 
     async def hold_cursor(
         self, name: str, owner: str, ttl: float, *, dead: Callable[[str], bool], skip: frozenset[str] = frozenset()
     ) -> bool:
-        """Hold a cursor for `ttl` seconds from now. Return False if another process holds it.
+        """Hold a cursor for `ttl` seconds from now. Return False if another process holds the cursor.
 
-        A new cursor starts after all records of those runs whose status is in `skip`. The hold of an owner that is
-        certainly `dead` is ignored.
+        A new cursor starts after all records of those runs whose status is in `skip`. The hold of an owner is ignored
+        if the owner is certainly `dead`.
         """
 
     async def leave_cursor(self, name: str, owner: str) -> None:
-        """End the hold of a cursor now. Without a hold of this process, do nothing."""
+        """End the hold of a cursor now. If this process does not hold the cursor, do nothing."""
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
         """Move the cursor past the records up to these numbers, in one durable transaction.
@@ -337,9 +351,10 @@ class Cursors(Protocol):
 
 
 class Journal(Readable[E], Cursors, Protocol[E]):
-    """The port. All adapters are used as `async with open_...(...) as journal`.
+    """The port. Every adapter is opened with `async with open_...(...) as journal`.
 
-    Leases, days, due times and the presence of hosts follow the journal's own clock, which all processes share.
+    Leases, days, due times and the presence of hosts are determined by the journal's own clock, which all processes
+    share.
 
     If a newer release upgrades the open journal, every method except `now` and `version` raises `JournalNewer` and
     writes nothing.
@@ -366,7 +381,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         overdraw: bool = False,
         placement: Placement = ORDINARY,
     ) -> list[Record[E]]:
-        """Admit a run with its first records, in one durable transaction: all or nothing. Return the records.
+        """Admit a run with its first records, in one durable transaction, and return the records.
 
         The records are written under epoch 1, as by `append`. An `owner` holds the run's lease under that epoch for
         `ttl` seconds. Without an owner, nobody holds the lease, and the first `claim` returns epoch 2. Without facts
@@ -382,7 +397,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
             owner: the process that drives the run from now on.
             ttl: the length of its lease in seconds.
             overdraw: as for `append`.
-            placement: the tenant that pays for the run, and the run's priority.
+            placement: the tenant whose budget the run uses, and the run's priority.
 
         Raises `RunExists`, `StorageFull`, `HomeBudgetSpent`, and `KindUnknown` for facts of a kind that is not known
         here. Raises `JournalDamaged` if a run had this id and all of its records are missing.
@@ -393,15 +408,15 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     ) -> int:
         """Claim the run's lease for `ttl` seconds, and return a new epoch, one higher than the last.
 
-        A valid lease cannot be claimed, even by its holder. A lease that has ended may be claimed, and so may the lease
-        of an owner that is certainly `dead`. Raises `RunNotFound`, `KindUnknown` for a run that is not of these kinds
-        and formats, `Held`, and `JournalDamaged` for a run whose last records are missing.
+        A valid lease cannot be claimed, even by its owner. A lease that has ended may be claimed. The lease of an owner
+        that is certainly `dead` may be claimed too. Raises `RunNotFound`, `KindUnknown` for a run that is not of these
+        kinds and formats, `Held`, and `JournalDamaged` for a run whose last records are missing.
         """
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
-        """Let the lease end `ttl` seconds from now.
+        """Extend the lease, so that it ends `ttl` seconds from now.
 
-        An ended lease can be renewed until it is claimed. Raises `Fenced`.
+        A lease that has ended can be renewed until another process claims it. Raises `Fenced`.
         """
 
     async def release(self, run: str, epoch: int) -> None:
@@ -417,22 +432,23 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         summary: Summary,
         overdraw: bool = False,
     ) -> list[Record[E]]:
-        """Append the facts and change the status row in one durable transaction: all or nothing.
+        """Append the facts and change the status row, in one durable transaction.
 
         The day is charged with the amount that the run has committed since its last summary. `overdraw` allows the
-        amount to exceed the daily budget. Use `overdraw` only for facts that reserve nothing and report what was used.
+        amount to exceed the daily budget. Use `overdraw` only for facts that reserve no amount, but report a used
+        amount.
 
-        Without facts, only the status row changes. A posted message is consumed at most once, by the fact that names
-        it. If a fact names a message that was consumed or never posted, `JournalError` is raised.
+        Without facts, only the status row changes. A posted message is consumed at most once, by the fact that has its
+        id. If a fact has the id of a message that was consumed or never posted, `JournalError` is raised.
 
         Raises `RunNotFound`, `KindUnknown`, `Fenced`, `SequenceConflict`, `StorageFull`, `HomeBudgetSpent`.
         """
 
     async def post(self, run: str, key: str, body: str) -> Posted:
-        """Put a message into the run's inbox, durably; `key` is unique within the run. Raises `RunNotFound`."""
+        """Put a message into the run's inbox, durably. `key` is unique within the run. Raises `RunNotFound`."""
 
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
-        """Delete runs permanently: records, messages, rows, and texts that no other run names. Spent amounts stay.
+        """Delete runs permanently: records, messages, rows, and texts that no other run uses. Spent amounts are kept.
 
         `runs` gives the expected number of each run's last record. Either all runs are deleted, or none of them. Raises
         `RunNotFound`, `Held` for a run with a driver, `SequenceConflict` for a run with other records.
@@ -441,9 +457,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         """Return the runs of these kinds and formats that a host has to drive or wake.
 
-        At most `limit` runs are returned to be driven. A run has no driver if its lease has ended or its owner is
-        certainly `dead`. Waiting runs cost nothing. Runs without records, and runs that a person has parked, are left
-        out.
+        At most `limit` runs to drive are returned. A run has no driver if its lease has ended or its owner is certainly
+        `dead`. Waiting runs cost no time. Runs without records, and runs that a person has parked, are left out.
         """
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
@@ -459,13 +474,13 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """
 
     async def budgets_today(self, run: str) -> list[tuple[HomeBudget, Amount]]:
-        """Return the daily budgets that limit a run, each with what is committed of it in this UTC day.
+        """Return the daily budgets that limit a run, each with the amount that is committed in this UTC day.
 
         A budget without a limit is left out. Raises `RunNotFound`.
         """
 
     async def version(self) -> int:
-        """Return a number that changes with every commit, of this process or another.
+        """Return a number that changes with every commit of any process.
 
         The call takes microseconds and writes nothing. Poll the number, and read the inbox only if it has changed.
         Numbers from different openings of a journal cannot be compared.

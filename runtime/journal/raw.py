@@ -1,4 +1,4 @@
-"""The stored form of a journal: the port on which reading, copying and verification are built.
+"""The stored form of a journal. Reading, copying and verification use this port.
 
 A `StoreReader` is one snapshot of a store. It returns rows, records with their hashes, and messages, for whole runs or
 for parts of runs. The chain, the texts and the events are verified here, for every store in the same way.
@@ -33,7 +33,7 @@ from runtime.journal.port import (
 from runtime.journal.rules import RunOperation, named_texts
 
 TextOf = Callable[[str], bytes | None]
-"""A function that returns the UTF-8 bytes of the text with a hash in hex."""
+"""A function that returns the UTF-8 bytes of a text by its hash in hex; None if the text is missing."""
 
 
 class Part(NamedTuple):
@@ -43,7 +43,7 @@ class Part(NamedTuple):
     """The tip of the chain before the first of these records."""
     rows: list[Stored]
     ends: frozenset[int]
-    """The numbers of all records that end an append. The set may contain further numbers."""
+    """The numbers of the last records of all appends. The set may contain further numbers."""
 
 
 class RunCopy(NamedTuple):
@@ -55,7 +55,7 @@ class RunCopy(NamedTuple):
     """The number of the last record of each append."""
     inbox: Sequence[InboxItem]
     texts: Mapping[bytes, bytes]
-    """The texts that the run's events name, by hash."""
+    """The texts of the run's events, by hash."""
 
     @property
     def size(self) -> int:
@@ -65,7 +65,7 @@ class RunCopy(NamedTuple):
 
     @property
     def added(self) -> RunHead:
-        """The row of the run in a new journal, where nobody holds the run."""
+        """The run's row for another journal, without an owner."""
         return self.head._replace(owner=None, end=0.0)
 
 
@@ -96,7 +96,7 @@ class StoreReader(ABC):
 
     @abstractmethod
     def part(self, head: RunHead, after: int) -> Part:
-        """Return a run's records, beginning with the append that contains the first record after `after`."""
+        """Return a run's records, from the first record of the append that contains the record after `after`."""
 
     @abstractmethod
     def messages(self, run: str, after: int) -> list[InboxItem]:
@@ -104,7 +104,7 @@ class StoreReader(ABC):
 
     @abstractmethod
     def text(self, digest: str) -> bytes | None:
-        """Return the bytes of the text with this hash, in hex."""
+        """Return the bytes of the text whose hash in hex is `digest`; None if the text is missing."""
 
     def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
         """Implement `Journal.due`."""
@@ -148,7 +148,10 @@ class StoreReader(ABC):
         return decode(codec_of(codecs, head.run, head.kind, head.format), head.run, chained, self.texts_of(chained))
 
     def copy(self, run: str) -> RunCopy:
-        """Return everything that the journal has of a run, verified. Raises `RunNotFound`, `JournalDamaged`."""
+        """Return everything that the journal has of a run, after verifying it.
+
+        Raises `RunNotFound`, `JournalDamaged`.
+        """
         head = self.head(run, asks=True)
         start, rows, ends = self.part(head, 0)
         verify(run, start, rows, head.tip)
@@ -163,7 +166,7 @@ class StoreReader(ABC):
                 yield run, error
 
     def named(self, rows: Sequence[Stored]) -> dict[bytes, bytes]:
-        """Return the texts that records name, by hash. Missing texts are left out."""
+        """Return the texts to which records refer, by hash. Missing texts are left out."""
         found, text_of = dict[bytes, bytes](), self.texts_of(rows)
         for digest in named_texts(row.body for row in rows):
             text = text_of(digest.hex())
@@ -184,18 +187,18 @@ def _matches(which: RunFilter, head: RunHead) -> bool:
 
 
 Refused = RunExists | RunMoved
-"""The error with which a journal refuses a run."""
+"""The errors with which a journal refuses a run."""
 
 Spent = Mapping[int, Amount]
 """The amounts that a run has added to each day."""
 
 
 class RawStore(ABC):
-    """A journal without an event loop, to move whole runs out of it or into it."""
+    """A journal that needs no event loop, to move whole runs out of the journal or into it."""
 
     @abstractmethod
     def look(self) -> AbstractContextManager[StoreReader]:
-        """Yield one snapshot of the committed data. End it before waiting for anything."""
+        """Yield one snapshot of the committed data. End the snapshot before waiting for anything."""
 
     @abstractmethod
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
@@ -203,18 +206,20 @@ class RawStore(ABC):
 
     @abstractmethod
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
-        """Add runs and the amounts that they have spent on each day, in one transaction. Return the results by run.
+        """Add runs, and the amounts that the runs have spent on each day, in one transaction.
+
+        Return the result of each run.
 
         The result is True for an added run, False for a run that was received before, and otherwise the error of
         `rules.receive`. `source` is the place from which the runs are copied. An interrupted copy back to that place
-        may have left a mark here. This mark is removed. Raises `JournalError`; then nothing is added.
+        may have left a mark here, which is removed. If `JournalError` is raised, nothing is added.
         """
 
     @abstractmethod
     def remove(self, heads: Sequence[RunHead], place: str) -> Deleted:
         """Delete runs in one transaction. Each run must be marked as moved to `place`, and its row must be unchanged.
 
-        Raises `RunNotFound`, `Fenced`; then no run is deleted.
+        If `RunNotFound` or `Fenced` is raised, no run is deleted.
         """
 
     def head(self, run: str) -> RunHead:
@@ -234,8 +239,9 @@ class Inspection:
     """The ids of runs that were in the journal and are missing, if the store can tell."""
     may_lack_deleted: bool = True
     agenda: Callable[[RunHead], tuple[float | None, bool]] = lambda head: (head.summary.due, head.unread)
-    """A function that returns when a run is due by the store's tables, and whether the run has unread messages."""
+    """A function that returns when a run is due, and whether the run has unread messages, both by the store's tables.
+    """
     check_end: Callable[[RunHead, Sequence[Stored]], None] = lambda _, __: None
     """A function that raises `JournalDamaged` if the row or an anchor shows that records are missing."""
     last_posted: Callable[[RunHead], int] = lambda head: head.last_posted
-    """A function that returns the id of the last posted message, by the row and the anchor."""
+    """A function that returns the id of the last posted message, according to the row and the anchor."""

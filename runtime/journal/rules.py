@@ -1,8 +1,8 @@
 """The rules of every journal: how an operation changes rows that its store has read under a lock. Pure.
 
-A store carries out a `RunOperation` in a transaction. The store reads what the operation names (`Locked`), lets the
-operation decide, and writes the `Change`. A decision that raises changes nothing. `due` decides which runs are due. A
-database has the same rule in SQL, because it must not read all runs.
+A store carries out a `RunOperation` in a transaction: it reads the values that the operation needs (`Locked`), calls
+`decide`, and writes the `Change`. If `decide` raises an error, nothing is changed. `due` decides which runs are due.
+Databases have the same rule in SQL, because they must not read all runs.
 """
 
 import base64
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Locked(NamedTuple):
-    """The locked values that an operation decides on."""
+    """The locked values on which an operation decides."""
 
     head: RunHead
     """The row of the operation's run, or of the run that it admits."""
@@ -57,7 +57,7 @@ class Change(NamedTuple, Generic[T]):
 
 
 class RunOperation(NamedTuple, Generic[T]):
-    """An operation on one run: what its store has to read, and how the operation decides."""
+    """An operation on one run: the values that the store has to read, and the function that decides."""
 
     operation: str
     run: str
@@ -68,7 +68,7 @@ class RunOperation(NamedTuple, Generic[T]):
     entries: Sequence[Entry[Any]] = ()
     key: str | None = None
     resumes: bool = False
-    """Whether the caller continues after the last record. Then the store checks for missing records."""
+    """Whether the caller continues after the last record. Then the store checks that no records are missing."""
 
     @property
     def texts(self) -> dict[bytes, bytes]:
@@ -84,7 +84,7 @@ class RunOperation(NamedTuple, Generic[T]):
 def admit(
     locked: Locked, entries: Sequence[Entry[Any]], summary: Summary, *, owner: str | None, ttl: float, overdraw: bool
 ) -> Change[Sequence[Stored]]:
-    """Admit a run with its first records; `owner` holds its lease from now on."""
+    """Admit a run with its first records. From now on, `owner` holds the run's lease."""
     head = locked.head
     if owner is not None:
         head = head._replace(owner=owner, end=locked.now + ttl)
@@ -94,7 +94,7 @@ def admit(
 
 
 def claim(locked: Locked, owner: str, ttl: float, dead: Dead, kinds: Formats | None) -> Change[RunHead]:
-    """Take the lease under a new epoch. Raises `KindUnknown`, `Held`, `RunMoved`."""
+    """Claim the lease under a new epoch. Raises `KindUnknown`, `Held`, `RunMoved`."""
     head, now = locked.head, locked.now
     check_drivable(kinds, head.run, head.kind, head.format)
     _check_free(head, now, dead)
@@ -128,7 +128,7 @@ def append(
 
 
 def post(locked: Locked, key: str, body: str) -> Change[Posted]:
-    """Post a message, unless the key has a message already: the first message stays. Raises `RunMoved`."""
+    """Post a message. If the run already has a message with this key, that message is kept. Raises `RunMoved`."""
     head, item = locked.head, locked.message
     check_here(head.run, head.owner)
     if item is not None:
@@ -138,7 +138,7 @@ def post(locked: Locked, key: str, body: str) -> Change[Posted]:
 
 
 def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
-    """Mark a run as moved to another journal, under a new epoch. A run that already has this mark stays unchanged.
+    """Mark a run as moved to another journal, under a new epoch. A run that already has this mark is not changed.
 
     Raises `Held`, and `RunMoved` for a run that was moved elsewhere.
     """
@@ -150,18 +150,18 @@ def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
 
 
 def keep(locked: Locked, place: str) -> Change[None]:
-    """Remove the mark of a run that was to be moved to a place. A run without this mark stays unchanged."""
+    """Remove the mark of a run that was to be moved to a place. A run without this mark is not changed."""
     head = locked.head
     return Change(None, head._replace(owner=None, end=0.0) if place_moved_to(head.owner) == place else None)
 
 
 def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> RunHead | None:
-    """Return the new row of the target's run if this run and the copy are the same run; None for no change.
+    """Return the new row of the target's run, if it is the same run as the copy; None if the row does not change.
 
     `has_tip` tells whether the copy's last record is among the run's records. An interrupted copy back to `source` may
-    have left a mark on the run. This mark is removed. Raises `RunMoved` if the run was moved away from the target and
-    has continued since: then the copy is newer. Raises `RunExists` for any other run, even if the target's file is
-    itself a copy of the source's file.
+    have left a mark on the run, which is removed. Raises `RunMoved` if the run was moved away from the target and has
+    continued since then, so that the copy is newer. Raises `RunExists` for any other run, even if the target is a copy
+    of the source's file.
     """
     place = place_moved_to(found.owner)
     if has_tip and found.epoch >= copy.epoch:
@@ -194,7 +194,7 @@ def may_hold(holder: str | None, until: float, owner: str, now: float, dead: Dea
 
 
 def _check_free(head: RunHead, now: float, dead: Dead) -> None:
-    """Raise `RunMoved`, or `Held` if the lease is valid and its owner has not certainly ended."""
+    """Raise `RunMoved` if the run was moved, or `Held` if the lease is valid and its owner has not certainly ended."""
     check_here(head.run, head.owner)
     if head.owner is not None and head.end > now and not dead(head.owner):
         raise Held(head.run, head.owner, head.end)
@@ -207,7 +207,7 @@ def check_driver(head: RunHead, epoch: int) -> None:
 
 
 def check_deletable(head: RunHead, last_seq: int, now: float, dead: Dead) -> None:
-    """Raise `RunMoved`, `Held`, or `SequenceConflict` for a run that does not end at the record `last_seq`."""
+    """Raise `RunMoved`, `Held`, or (for a run whose last record is not `last_seq`) `SequenceConflict`."""
     _check_free(head, now, dead)
     if head.tip.seq != last_seq:
         raise SequenceConflict(head.run, last_seq, head.tip.seq)
@@ -221,7 +221,7 @@ def check_moved(head: RunHead, read: RunHead, place: str) -> None:
 
 
 def check_total(budget: HomeBudget, total: Amount, booking: Booking, now: float) -> None:
-    """Raise `HomeBudgetSpent` if a booking makes the total of a day pass a limit."""
+    """Raise `HomeBudgetSpent` if a booking makes the total of a day exceed a limit."""
     if not booking.overdraw and (limit := budget.shortfall(total, booking.change)):
         raise HomeBudgetSpent(limit, budget.retry_at(now), budget)
 
@@ -258,7 +258,7 @@ _NAME = re.compile(rb'(?<=")[A-Za-z0-9_-]{43}(?=")')
 
 
 def named_texts(bodies: Iterable[bytes]) -> set[bytes]:
-    """Return the hashes of all texts that stored events may name, each 32 bytes long."""
+    """Return the hashes of all texts to which stored events may refer, each 32 bytes long."""
     return {_hash(name) for body in bodies for name in _NAME.findall(body)}
 
 

@@ -1,6 +1,6 @@
-"""A thread that owns one connection and runs jobs in order. Jobs may wait for a disk, a server or another process.
+"""A thread that owns one connection and runs jobs in order. A job may wait for a disk, a server or another process.
 
-The writes of all runs share durable commits, in every store. A statement takes little time, but a commit waits for a
+In every store, the writes of all runs share durable commits. A statement takes little time, but a commit waits for a
 disk. So all waiting jobs form a group, and the store commits the group as one transaction. Meanwhile, further jobs
 collect for the next group.
 """
@@ -20,7 +20,7 @@ from runtime.core.errors import JournalError
 
 
 class Closable(Protocol):
-    """The object that a thread owns: a connection, or a value that opens connections."""
+    """The object that a thread owns: a connection, or an object that opens connections."""
 
     def close(self) -> object:
         """Close the object."""
@@ -33,11 +33,13 @@ T = TypeVar("T")
 Connect = Callable[[], C]
 
 Explain = Callable[[Exception], Exception]
-"""Returns the runtime's error for an error of the store; any other error is returned unchanged."""
+"""A function that returns the runtime's error for an error of the store, and any other error unchanged."""
 
 
 class ThreadJob(Generic[A, T]):
-    """A function, usually of the connection, and its result or error. `then` is called with the job, on trio's thread.
+    """A function, usually of the connection, and its result or error.
+
+    After it, `then` is called with the job, on trio's thread.
 
     `then` must not refer to the job, because that would be a reference cycle.
     """
@@ -52,8 +54,8 @@ class ThreadJob(Generic[A, T]):
     def outcome(self) -> T:
         """Return the result, or raise the error. Call this only once, because the job drops its reference to the error.
 
-        An error refers to the frames that it passed through. If one of these frames, or a job in it, referred to the
-        error, all objects of the caller would live until the next garbage collection.
+        An error refers to the frames that it passed through. If such a frame, or a job in it, also referred to the
+        error, all objects of the caller would stay in memory until the next garbage collection.
         """
         error, self.error = self.error, None
         if error is not None:
@@ -83,7 +85,7 @@ async def open_thread(name: str, connect: Connect[C], explain: Explain) -> Async
 
 
 class ConnectionThread(Generic[C]):
-    """A thread with a connection. It runs jobs in the order of their arrival. Made by `open_thread`."""
+    """A thread with a connection, made by `open_thread`. It runs jobs in the order of their arrival."""
 
     def __init__(self, name: str, connect: Connect[C], explain: Explain) -> None:
         self.ready = trio.Event()
@@ -100,7 +102,10 @@ class ConnectionThread(Generic[C]):
         self._thread.start()
 
     def check(self) -> None:
-        """Raise the error of opening or closing the connection, if there was one. Only the first call raises it."""
+        """Raise the error of opening or closing the connection, if there was an error.
+
+        Only the first call raises it.
+        """
         failure, self._failure = self._failure, None
         if failure is not None:
             try:
@@ -109,7 +114,7 @@ class ConnectionThread(Generic[C]):
                 del failure  # Like the error of a job.
 
     def post(self, job: ThreadJob[C, Any]) -> None:
-        """Queue a job. Its `then` is called on trio's thread when it is done."""
+        """Queue a job. When the job is done, its `then` is called on trio's thread."""
         self._jobs.put(job)
 
     async def do(self, work: Callable[[C], T]) -> T:
@@ -171,13 +176,16 @@ def explain_error(explain: Explain, error: Exception) -> Exception:
 
 
 GROUP_MAX = 512
-"""The largest number of jobs that share a commit: enough to spread the cost of a commit, few enough to keep the wait
-short.
+"""The largest number of jobs that share a commit. It is large enough to spread the cost of a commit, and small enough
+to keep the wait short.
 """
 
 
 class GroupCommit(ABC, Generic[A]):
-    """Collects jobs into groups. A subclass commits one group after the other, and calls `_committed` after each."""
+    """Collects jobs into groups.
+
+    A subclass commits one group after the other, and calls `_start_next_group` after each.
+    """
 
     def __init__(self, group_max: int) -> None:
         self._group_max = group_max
@@ -187,9 +195,9 @@ class GroupCommit(ABC, Generic[A]):
 
     @trio.lowlevel.enable_ki_protection  # Ctrl+C in the middle would leave all callers of this group waiting.
     async def do(self, work: Callable[[A], T]) -> T:
-        """Run the job in a transaction. Return its result after the commit, or raise its error.
+        """Run a job in a transaction. Return its result after the commit, or raise its error.
 
-        The caller waits until the job is done, even if it is cancelled. So the caller knows what was written.
+        Even if the caller is cancelled, it waits until the job is done. So the caller knows what was written.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._idle is not None:

@@ -14,13 +14,15 @@ from runtime.journal.port import Fact, Placement
 E = TypeVar("E")
 
 FORMAT_MAX = 2**31 - 1
-"""The highest format version of a kind that a store must be able to hold."""
+"""The highest format version of a kind that a store must be able to store."""
 
 PRIORITY_MAX = 100
 """The highest priority. The lowest priority is `-PRIORITY_MAX`."""
 
 TEXT_BYTES_MAX = 64 * 1024 * 1024
-"""The largest single text or event, in bytes of UTF-8: far above any prompt, far below SQLite's limit of 1 GB."""
+"""The largest size of one text or event, in bytes of UTF-8. It is far above any prompt, and far below SQLite's limit of
+1 GB.
+"""
 
 
 class Entry(NamedTuple, Generic[E]):
@@ -31,7 +33,7 @@ class Entry(NamedTuple, Generic[E]):
     """The JSON of the event, with hashes in place of texts."""
     texts: Mapping[str, bytes]
     inbox: int | None
-    """The id of the posted message that the event consumes, if any."""
+    """The id of the posted message that the event consumes; None if it consumes none."""
 
 
 def _check_run(run: str) -> str:
@@ -42,7 +44,7 @@ def _check_run(run: str) -> str:
 
 
 def check_new(run: str, title: str, kind: str, format: int, *, owner: str | None, placement: Placement) -> None:
-    """Raise `UsageProblem` unless a new run can have these values."""
+    """Raise `UsageProblem` if a new run cannot have these values."""
     _check_run(run)
     check_placement(placement)
     check_text(title, "title")
@@ -51,7 +53,7 @@ def check_new(run: str, title: str, kind: str, format: int, *, owner: str | None
 
 
 def check_placement(placement: Placement) -> None:
-    """Raise `UsageProblem` unless a run may have this tenant and this priority."""
+    """Raise `UsageProblem` if a run cannot have this tenant and this priority."""
     if placement.tenant and RUN_ID.fullmatch(placement.tenant) is None:
         hint = "use 1 to 64 of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or a digit"
         raise UsageProblem(f"{placement.tenant!r} is not a valid name of a tenant", hint=hint)
@@ -77,7 +79,7 @@ def check_known_run(run: str) -> str:
 
 
 def check_text(text: str, place: str) -> str:
-    """Return the text. Raises `UsageProblem` if it cannot be written as UTF-8 or is larger than `TEXT_BYTES_MAX`."""
+    """Return the text unchanged. Raises `UsageProblem` if it cannot be written as UTF-8 or exceeds `TEXT_BYTES_MAX`."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
@@ -96,7 +98,7 @@ def check_size(size: int, place: str) -> None:
 
 
 def encode_facts(codec: Codec[E], facts: Sequence[Fact[E]]) -> list[Entry[E]]:
-    """Encode the facts. Raises `UsageProblem` if a fact contains something that cannot be written."""
+    """Encode the facts. Raises `UsageProblem` if a fact cannot be written."""
     return [_encode_fact(codec, fact) for fact in facts]
 
 

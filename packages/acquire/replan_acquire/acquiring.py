@@ -30,12 +30,12 @@ def prepare_to_acquire(
     config: UserConfig | None = None,
     reads: bool = True,
 ) -> Prepared[PreparedAcquisition]:
-    """Return an acquisition that may begin.
+    """Check the input of an acquisition, and return the prepared run.
 
-    `docs` is a folder of documents. Without it, the search service of the user's config is asked, if there is one.
-    Reading the documents may take minutes. Without `reads`, the first search reads the documents, and there are no
-    notices about them. Raises `UsageProblem` with `docs`, `model` or the name of a field of `AcquisitionInput` as its
-    place.
+    `docs` is a folder of documents. Without `docs`, the search service of the user's config is used, if one is set.
+    Reading the documents may take minutes. If `reads` is false, the first search reads the documents, and the result
+    has no notices about the documents. Raises `UsageProblem` with `docs`, `model` or the name of a field of
+    `AcquisitionInput` as its place.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)

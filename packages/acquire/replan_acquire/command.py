@@ -81,13 +81,16 @@ def acquire(
     detach: bool,
     **limits: Any,
 ) -> int:
-    """Fill the schema of a PROFILE, a shipped name or a file, for a GOAL in words, or - for standard input.
+    """Fill the schema of a PROFILE (a shipped name or a file) for a GOAL in words.
 
-    Without a PROFILE, a model proposes one. You approve it, and it is written to profile.yaml, for you to edit.
+    With -, the GOAL is read from standard input.
 
-    Documents are searched for each value, you are asked for what they do not state, and the results are calculated.
-    Every value has its source and the words that state it. Without --docs, the search service of the config file is
-    asked, if one is set.
+    Without a PROFILE, a model proposes one. You approve the profile, and Replan writes it to profile.yaml, where you
+    can edit it.
+
+    Replan searches documents for each value, asks you for the values that it does not find, and calculates the results.
+    Every value has its source and a quote. Without --docs, Replan uses the search service of the config file, if one is
+    set.
     """
     if detach and output is not None:
         hint = "leave -o out, and use `replan export` when the run has ended"

@@ -59,7 +59,10 @@ class AcquisitionOrder(BaseModel):
 
 
 def _profiles_of(offer: Offer) -> Mapping[str, str]:
-    """Return the path of each profile by its name. A profile is shipped, named by the settings, or kept on the page."""
+    """Return the path of each profile by its name.
+
+    A profile is shipped, named in the settings, or was kept on the web page.
+    """
     return kept_profiles(offer.folder) | _fixed_profiles(offer)
 
 

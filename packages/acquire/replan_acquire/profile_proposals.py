@@ -1,4 +1,4 @@
-"""Profiles of acquisitions that a run proposes: prepares that run, and keeps accepted profiles."""
+"""Prepares the run that proposes a profile, and stores the profiles that the user accepts."""
 
 import re
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ def prepare_proposal(
     This reads the documents, which may take minutes. `config` replaces the config file of the home.
 
     Raises:
-        UsageProblem: the folder cannot be read, or the model proposes nothing.
+        UsageProblem: the folder cannot be read, or the model is a template, which proposes no profile.
     """
     attachments = () if docs is None else _attach(open_index(documents_folder(docs)), goal)
     options = RunOptions(str(data_root("replan_acquire") / WORKFLOW), None, limits, no_input=no_input)
@@ -58,7 +58,10 @@ def prepare_proposal(
 
 
 def _attach(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
-    """Return an attachment for each document: passages that match the goal, then the first passage, up to the limit."""
+    """Return an attachment for each document: the passages that match the goal, then the first passage.
+
+    All attachments together have at most `PASSAGES_SHOWN` passages.
+    """
     found = index.search(goal, PASSAGES_SHOWN)
     first = {item.source: item for item in reversed(index.passages)}
     passages = dict.fromkeys((*found, *sorted(first.values(), key=lambda item: item.source)))
@@ -95,7 +98,10 @@ def profile_text(result: RunResult) -> str:
 
 
 def profile_path(output: str | None) -> Path:
-    """Return the path of the profile's file. Raises `UsageProblem` if the file exists, or cannot be made there."""
+    """Return the path of the profile's file.
+
+    Raises `UsageProblem` if the file exists, is not a YAML file, or has no folder.
+    """
     path = Path(output or "profile.yaml")
     if path.suffix.lower() not in {".yaml", ".yml"}:
         raise UsageProblem("a profile must be a YAML file", place="-o", hint="such as -o profile.yaml")
@@ -129,12 +135,13 @@ def parse_profile(text: str) -> Profile:
 
 
 def keep_profile(home: Path, text: str, taken: frozenset[str], *, replace: bool = False) -> str:
-    """Write a profile, as text with its comments, and return its name.
+    """Write the text of a profile to the home, with its comments, and return the profile's name.
 
-    `taken` are the names of other profiles. A kept profile of the same name is replaced only with `replace`.
+    `taken` has the names that the profile must not have. A stored profile of the same name is replaced only if
+    `replace` is true.
 
     Raises:
-        UsageProblem: the text is not a valid profile, its name is in use, or it cannot be written.
+        UsageProblem: the text is not a valid profile, its name is in use, or the file cannot be written.
     """
     name = parse_profile(text).name
     place = f"{_SOURCE}: name"

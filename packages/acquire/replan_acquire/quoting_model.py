@@ -1,7 +1,7 @@
 """The model `quoting:`, which fills a schema without a language model. It quotes sentences that state a number.
 
-The model reads the plain data that `replan_acquire.acquisition.rules` makes as the material of a request, and invents
-no value. A sentence states a number for a field if it has the words of the field and a fitting unit.
+The model reads the material of a request (`replan_acquire.acquisition.rules.material`), and invents no value. A
+sentence states a number for a field if it has the words of the field and a fitting unit.
 """
 
 import itertools
@@ -44,7 +44,7 @@ class Sought:
     """The number that is searched for."""
 
     words: tuple[str, ...]
-    """The words that name it, the most specific first."""
+    """The words that name the number, the most specific first."""
     unit: str
     units: Mapping[str, str]
     """The meaning of units that are not generally known (`replan_acquire.quantities.units`)."""
@@ -57,14 +57,14 @@ class StatedNumber:
     """A number that a text states."""
 
     value: str
-    """The number in the form of the text."""
+    """The number as the text writes it."""
     quote: str
     confidence: float
-    """From 0 to 1: how well the words, the unit and the place fit."""
+    """The confidence from 0 to 1, which depends on how well the words, the unit and the place fit."""
 
 
 def find_stated_number(sought: Sought, source: Source) -> StatedNumber | None:
-    """Return the number in a text that fits best; None if no sentence states a number."""
+    """Return the number of a text that fits best; None if no sentence states a fitting number."""
     text = _remove_orders(source.text)
     sought = replace(sought, units=with_words(sought.units, sought.words))
     table, best = UnitTable(sought.units), None
@@ -93,7 +93,10 @@ def _remove_orders(text: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, float]]:
-    """Yield sentences and lines with weights. Then yield pairs of neighbours, since a number may follow its heading."""
+    """Yield the sentences and lines of a text with their weights.
+
+    Then yield pairs of neighbouring sentences, because a number may follow its heading.
+    """
     ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
     parts = [(start, end) for start, end in itertools.pairwise(ends) if text[start:end].strip()]
     parts = parts[:SENTENCES_MAX]
@@ -149,9 +152,9 @@ def _unit_fit(sought: Sought, sentence: str, number: WrittenNumber, whole: Whole
 
 
 def _position_of(sentence: str, word: str) -> tuple[int, int] | None:
-    """Return the position of a word in a sentence, or of its parts one after the other; None without a match.
+    """Return the position of a phrase in a sentence; None if the sentence does not contain the phrase.
 
-    The endings of the parts are not compared.
+    The endings of words are not compared.
     """
     parts = [re.escape(part) for part in word.split()]
     if not parts:
@@ -161,7 +164,7 @@ def _position_of(sentence: str, word: str) -> tuple[int, int] | None:
 
 
 def _names(text: str, words: str) -> bool:
-    """Return whether a text contains some words. Their endings are ignored."""
+    """Return whether a text contains a phrase. The endings of words are ignored."""
     return _position_of(text, words) is not None
 
 
@@ -175,7 +178,8 @@ CAVEATS_MAX = 5
 def _decision(material: Mapping[str, Any]) -> dict[str, Any]:
     """Return a search for the first required field that has no value and may be searched for.
 
-    If there is no such field, return a question about the first that may be asked about, or else the end.
+    If there is no such field, return a question about the first field that the user may be asked about. If no question
+    is left, return the decision to finish.
     """
     open_fields = [field for field in _fields(material) if "value" not in field and not field.get("made_of_others")]
     required = [field for field in open_fields if field.get("required")]
@@ -194,9 +198,9 @@ def _make_decision(action: str, field: Mapping[str, Any], query: str = "") -> di
 
 
 def _observation(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that passages state in the words of a field, with their sentences as quotes.
+    """Return the values that passages state for the fields, with the stating sentences as quotes.
 
-    If some passages name the place of the question, only the values of these passages are returned.
+    If some passages name the place that the run is about, only the values of these passages are returned.
     """
     places = [text for text in material.get("place", ()) if isinstance(text, str)]
     values = []
@@ -216,7 +220,7 @@ def _observation(material: Mapping[str, Any]) -> dict[str, Any]:
 def _make_observation(
     field: Mapping[str, Any], passage: Mapping[str, Any], material: Mapping[str, Any]
 ) -> tuple[dict[str, Any], bool] | None:
-    """Return the value that a passage states for a field, and whether the passage names the place; or None."""
+    """Return the value that a passage states for a field, or None, and whether the passage names the place."""
     places = tuple(text for text in material.get("place", ()) if isinstance(text, str))
     words = tuple(dict.fromkeys((*field.get("words", ()), field.get("label", ""))))
     sought = Sought(words, field.get("unit", ""), material.get("units", {}), places)
@@ -250,7 +254,7 @@ def _review(material: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(material: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the fields of the material, first the field of the last search."""
+    """Return the fields of the material, beginning with the field of the last search."""
     fields = [field for field in material.get("fields", ()) if isinstance(field, Mapping) and "path" in field]
     wanted = material.get("field")
     return sorted(fields, key=lambda field: field["path"] != wanted)
@@ -264,14 +268,14 @@ _REPLIES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 BYTES_PER_TOKEN = 4
-"""How many bytes a token has: a common rule of thumb for English text and JSON."""
+"""The number of bytes in a token: a rule of thumb for English text and JSON."""
 
 
 class QuotingModel:
     """A model that answers the requests of acquisition runs, at once and without cost."""
 
     name = "quoting:"
-    """Its name in the form of `--model`."""
+    """The name of the model, as given to `--model`."""
     price: Price = FREE
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:

@@ -13,7 +13,7 @@ from runtime.models.providers import check_base_url
 
 
 class SearchEntry(Config):
-    """The search of acquisitions without a folder of documents: a search service or an MCP server."""
+    """The search service or the MCP server for acquisitions without a folder of documents."""
 
     endpoint: Annotated[str, Field(max_length=2000)] = ""
     """The address of a service with SearXNG's JSON interface, such as `https://HOST/search`."""
@@ -49,6 +49,6 @@ class AcquireConfig(UserConfig):
     """The keys of this class whose values may contain a secret, or an address with a token."""
 
     search: SearchEntry | None = None
-    """The search service for acquisitions; if it is missing, only folders of documents are searched."""
+    """The search service for acquisitions. Without a service, only folders of documents are searched."""
     acquisitions: AcquisitionsEntry = Field(default_factory=AcquisitionsEntry)
     """The profiles and documents that clients may choose."""

@@ -1,12 +1,12 @@
 """Anchors: the last record and message of each run, in a small file beside the journal and its write-ahead log.
 
 The newest records of a journal are only in its write-ahead log. If this log is removed or cut, SQLite opens an earlier
-state of the journal without an error. A driver would then use request ids again. So after each commit, the run's slot
-in this file gets the number and the hash of the run's last record, or the id of its last posted message. If a run's
-records end before its anchor, the run is damaged.
+state of the journal without an error. A driver would then use request ids again. So after each commit, the number and
+the hash of the run's last record, or the id of its last posted message, are written into the run's slot in this file. A
+run whose records end before its anchor is damaged.
 
-A slot is written in place after the commit, and is not synced. A loss of power may leave a slot older than the journal,
-but never newer. A partly written slot fails its checksum and is ignored. The position of a slot follows from the run's
+A slot is overwritten after the commit, and not synced. After a loss of power, a slot may be older than the journal, but
+never newer. A partly written slot fails its checksum and is ignored. The position of a slot is computed from the run's
 number, which is never used again. If the file cannot be written, a warning is logged, and the journal works without
 anchors.
 """
@@ -28,7 +28,7 @@ SUFFIX = "-anchors"
 
 SLOT_BYTES = 128
 NUMBERS_MAX = 10_000_000
-"""The highest number of a run that has a slot. A damaged journal may contain any number."""
+"""The highest number of a run that can have a slot. It is limited, because a damaged journal may contain any number."""
 
 _HEADER = b"replan anchors 1".ljust(SLOT_BYTES, b"\0")
 _RECORD = struct.Struct(">Q32sB64s")
@@ -46,22 +46,22 @@ class Anchor(NamedTuple):
 
 
 class Anchors:
-    """The anchors of one journal. Without a file descriptor there are no anchors, and nothing is written."""
+    """The anchors of one journal. Without a file descriptor, the journal has no anchors, and nothing is written."""
 
     def __init__(self, descriptor: int | None = None) -> None:
         self._descriptor = descriptor
 
     def note(self, number: int, run: str, tip: Tip) -> None:
-        """Write the last record of a run, after its commit."""
+        """Write the number and the hash of a run's last record, after the record's commit."""
         name = run.encode()
         self._write(number, 0, _RECORD.pack(tip.seq, tip.hash, len(name), name))
 
     def note_message(self, number: int, inbox: int) -> None:
-        """Write the id of the last posted message of a run, after its commit."""
+        """Write the id of a run's last posted message, after the message's commit."""
         self._write(number, _MESSAGE_OFFSET, _MESSAGE.pack(inbox))
 
     def clear(self, numbers: Iterable[int]) -> None:
-        """Clear the slots of runs that will be deleted, durably. A file that cannot be written is ignored.
+        """Clear the slots of runs that will be deleted, durably. If the file cannot be written, it is no longer used.
 
         A run without a slot gets an empty slot. So the run's number is not used again, and the deletion can be
         detected.
@@ -77,7 +77,7 @@ class Anchors:
             self._give_up(error)
 
     def get(self, number: int, run: str) -> Anchor | None:
-        """Return the anchor of a run; None if there is no valid anchor."""
+        """Return the anchor of a run; None if the run has no valid anchor."""
         if self._descriptor is None or not 0 < number <= NUMBERS_MAX:
             return None
         try:
@@ -87,7 +87,7 @@ class Anchors:
         return anchor if anchor is not None and anchor.run == run else None
 
     def without(self, known: Container[int]) -> dict[int, Anchor]:
-        """Return the anchors whose numbers are not in `known`."""
+        """Return the anchors of the runs whose numbers are not in `known`, by number."""
         if self._descriptor is None:
             return {}
         content = os.pread(self._descriptor, (self.count + 1) * SLOT_BYTES, 0)
@@ -97,7 +97,7 @@ class Anchors:
 
     @property
     def kept(self) -> bool:
-        """Whether the journal has anchors."""
+        """Whether the journal has a file of anchors."""
         return self._descriptor is not None
 
     @property
@@ -123,12 +123,12 @@ class Anchors:
 
 
 def is_ahead(anchor: Anchor | None, tip: Tip) -> bool:
-    """Return whether an anchor proves that records of a run, which ends at `tip`, are missing or were replaced."""
+    """Return whether the anchor of a run that ends at `tip` proves that records are missing or replaced."""
     return anchor is not None and anchor.tip.seq >= tip.seq and anchor.tip != tip
 
 
 def check(run: str, anchor: Anchor | None, tip: Tip) -> None:
-    """Raise `JournalDamaged` if the anchor of a run proves that records before `tip` are missing or were replaced."""
+    """Raise `JournalDamaged` if the anchor of a run that ends at `tip` proves that records are missing or replaced."""
     if anchor is None or not is_ahead(anchor, tip):
         return
     if anchor.tip.seq == tip.seq:
@@ -140,7 +140,7 @@ def check(run: str, anchor: Anchor | None, tip: Tip) -> None:
 
 
 def check_not_lost(journal: Path) -> None:
-    """Raise `JournalUnreadable` if the file is missing or empty, although its anchors name runs."""
+    """Raise `JournalUnreadable` if the file is missing or empty, although there are anchors of runs."""
     try:
         size = journal.stat().st_size
     except OSError:
@@ -157,9 +157,9 @@ def check_not_lost(journal: Path) -> None:
 
 @contextmanager
 def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
-    """Open the anchors of a journal for a `with` block; make the file if it is missing.
+    """Open the anchors of a journal for a `with` block. Make their file if it is missing.
 
-    There are no anchors if the file cannot be opened or has another format. Without `write`, a missing file is not
+    There are no anchors if the file cannot be opened or has another format. If `write` is false, a missing file is not
     made, and there are no anchors.
     """
     descriptor = _open(journal.with_name(journal.name + SUFFIX), write=write)
@@ -206,7 +206,7 @@ def _unpack(slot: bytes) -> Anchor | None:
 
 
 def _check(slot: bytes, offset: int, size: int) -> bytes | None:
-    """Return the part of a slot before its checksum if the checksum is correct; None for an empty slot."""
+    """Return the part of a slot before its checksum; None if the slot is empty or the checksum is wrong."""
     content, checksum = slot[offset : offset + size], slot[offset + size : offset + size + _SUM.size]
     whole = len(checksum) == _SUM.size and any(checksum) and _SUM.unpack(checksum)[0] == zlib.crc32(content)
     return content if whole else None

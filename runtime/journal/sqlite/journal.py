@@ -1,8 +1,10 @@
-"""The journal in SQLite: the default. One file, several processes; every append is durable before it returns.
+"""The journal in SQLite, which is the default. Several processes can use its file.
 
-One thread commits all writes in groups, and another thread reads. A third connection, on trio's thread, only asks
-whether anything was committed. Leases and numbers of records are checked inside the transaction that writes, so the
-rules hold between processes too.
+Every append is durable before it returns.
+
+One thread commits all writes in groups, and another thread reads. A third connection, on trio's thread, only checks
+whether anything was committed. Leases and numbers of records are checked in the transaction that writes, so the checks
+are also valid between processes.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -142,8 +144,8 @@ async def open_sqlite(
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a file. A missing file (0600) and a missing folder (0700) are made.
 
-    When the context ends, all writes that were given to the journal are done, and no thread or file is left open. A
-    write raises `JournalMoved` if the open file is no longer the file at the path.
+    At the end of the context, all writes that were passed to the journal are done, and no thread or file is left open.
+    A write raises `JournalMoved` if the open file is no longer the file at the path.
 
     Args:
         path: the file.
@@ -197,9 +199,9 @@ async def open_sqlite(
 
 
 def _skip_check() -> None:
-    """Stand in for `check_in_place` when a test gives its own file system (`vfs`).
+    """Replace `check_in_place` when a test uses its own file system (`vfs`).
 
-    The path then names no file on disk.
+    Then the path is not that of a file on disk.
     """
 
 
@@ -263,7 +265,7 @@ class _SqliteJournal(Operations[E], SqliteCursors):
         return change.result
 
     def _check_new(self, connection: apsw.Connection, run: str) -> None:
-        """Raise `JournalDamaged` if the journal once had a run with this id. A new run would use request ids again."""
+        """Raise `JournalDamaged` if a run with this id was lost. A new run would use its request ids again."""
         if self._lost is None:
             numbers = {number for (number,) in connection.execute("SELECT id FROM runs")}
             self._lost = {anchor.run for anchor in self._anchors.without(numbers).values()}

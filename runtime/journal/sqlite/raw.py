@@ -24,22 +24,22 @@ from runtime.journal.sqlite.rows import SqliteReader
 from runtime.journal.sqlite.schema import explain, version_of
 
 _OF_A_RUN = ("agenda", "unread", "asked", "positions", "events", "inbox")
-"""The tables with rows of a run. A table comes before the tables that it refers to."""
+"""The tables with rows of a run. Each table comes before the tables to which it refers."""
 
 
 class Survey(NamedTuple):
-    """The texts of runs that will be deleted, from one snapshot of the file."""
+    """A survey of the texts of runs that will be deleted, from one snapshot of the file."""
 
     named: frozenset[bytes]
-    """The texts that these runs name, by hash."""
+    """The hashes of the texts that these runs use."""
     kept: frozenset[bytes]
-    """The named texts that other runs name too."""
+    """The hashes of those texts that other runs use too."""
     tips: dict[int, Tip]
     """The ends of the chains of the runs that are not deleted, by the run's number."""
 
 
 def survey(connection: apsw.Connection, runs: Collection[str]) -> Survey:
-    """Read which texts of some runs are also named by other runs, in the caller's snapshot. Raises `RunNotFound`."""
+    """Find out which texts of some runs are also used by other runs, in the caller's snapshot. Raises `RunNotFound`."""
     reader = SqliteReader(connection, 0.0)
     numbers = {reader.head(run).id for run in runs}
     named = named_texts(body for number in numbers for body in _bodies(connection, number))
@@ -58,7 +58,8 @@ def delete_runs(
 ) -> Deleted:
     """Delete runs in an open transaction; `surveyed` is their survey from a snapshot of this file.
 
-    Raises `RunNotFound`, and the errors of `check` for the row of a run that must stay. Then nothing is changed.
+    Raises `RunNotFound`, and the errors that `check` raises for the row of a run that must not be deleted. Then nothing
+    is changed.
     """
     heads = [SqliteReader(connection, 0.0).head(run) for run in runs]
     for head in heads:
@@ -80,7 +81,7 @@ def delete_runs(
 
 
 def _added_since(connection: apsw.Connection, surveyed: Survey, deleted: Collection[int]) -> Iterator[bytes]:
-    """Yield the events that were appended after the survey to runs that are not deleted."""
+    """Yield the bodies of events that were appended after the survey to runs that are not deleted."""
     for number, tip in list(_tips(connection)):
         before = surveyed.tips.get(number)
         if number in deleted or tip == before:
@@ -166,7 +167,7 @@ class SqliteRaw(RawStore):
         return results
 
     def _has_received(self, copy: RunHead, source: str) -> bool:
-        """Return whether the file already has the copy of a run. Raises the errors of `rules.receive`."""
+        """Return whether the file already has this copy of a run. Raises the errors of `rules.receive`."""
         reader = SqliteReader(self._connection, self._now)
         try:
             found = reader.head(copy.run)
@@ -178,7 +179,7 @@ class SqliteRaw(RawStore):
         return True
 
     def _add(self, copy: RunCopy, spent: Spent) -> RunHead:
-        """Add a run that is missing, in an open transaction, and return its row."""
+        """Add a run that the file lacks, in an open transaction, and return the run's row."""
         connection = self._connection
         head = writing.number_run(connection, copy.added, self._anchors)
         writing.put(connection, None, head)
@@ -213,7 +214,7 @@ class SqliteRaw(RawStore):
 
 @contextmanager
 def transaction(connection: apsw.Connection) -> Iterator[None]:
-    """Commit everything that is done within a `with` block, or nothing."""
+    """Commit everything that is done within a `with` block. If the block raises an error, commit nothing."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -225,7 +226,7 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def open_raw(path: Path, now: float, use_another: str, *, make: bool = False) -> Iterator[SqliteRaw]:
-    """Open a file to move runs out of it or into it. With `make`, a missing file is made.
+    """Open a file to move runs out of it or into it. If `make` is true, a missing file is made.
 
     Raises the errors of `open_sqlite`, and `UsageProblem` if the file is missing.
     """
@@ -263,21 +264,21 @@ class Noted(NamedTuple):
         return anchor if anchor is not None and anchor.run == head.run else None
 
     def check_end(self, head: RunHead, rows: Sequence[Stored]) -> None:
-        """Implement `Inspection.check_end`, by the run's anchor."""
+        """Implement `Inspection.check_end` with the run's anchor."""
         anchor = self.of(head)
         anchors.check(head.run, anchor, head.tip)
         if anchor is not None and 0 < anchor.tip.seq <= len(rows):
             anchors.check(head.run, anchor, anchor.tip._replace(hash=rows[anchor.tip.seq - 1].hash))
 
     def last_posted(self, head: RunHead) -> int:
-        """Implement `Inspection.last_posted`, by the run's row and its anchor."""
+        """Implement `Inspection.last_posted` with the run's row and its anchor."""
         anchor = self.of(head)
         return max(head.last_posted, 0 if anchor is None else anchor.inbox)
 
 
 @contextmanager
 def open_inspection(path: Path, now: float, use_another: str) -> Iterator[Inspection]:
-    """Open an existing journal for reading, in one snapshot. Leases are compared with the time `now`.
+    """Open one snapshot of an existing journal for reading. The ends of leases are compared with the time `now`.
 
     Opening and reading raise `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`.
     """
@@ -328,7 +329,7 @@ def _agenda(connection: apsw.Connection, number: int) -> tuple[float | None, boo
 
 @contextmanager
 def _upgrade_copy(source: apsw.Connection, folder: Path) -> Iterator[apsw.Connection]:
-    """Copy the current content of a journal of an earlier version, and yield a connection to the upgraded copy."""
+    """Copy a journal of an earlier version, upgrade the copy, and yield a connection to it."""
     path = folder / "journal"
     with closing(apsw.Connection(str(path))) as copy, copy.backup("main", source, "main") as backup:
         backup.step()

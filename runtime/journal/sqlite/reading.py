@@ -1,6 +1,6 @@
 """Reads the SQLite file without threads and without an event loop, for short commands.
 
-The methods are async, as the port requires, but never wait. So `run_without_loop` can run them.
+The methods are async, as the port requires. But they never wait, so `run_without_loop` can run them.
 """
 
 from collections.abc import Callable, Coroutine, Iterator
@@ -25,9 +25,9 @@ E = TypeVar("E")
 T = TypeVar("T")
 
 Now = Callable[[], float]
-"""Returns the time of the journal's clock, in UTC seconds since 1970."""
+"""A function that returns the time of the journal's clock, in UTC seconds since 1970."""
 BUSY_SECONDS = 10.0
-"""How long to wait for another process that repairs the file after a crash."""
+"""The time in seconds to wait for another process that repairs the file after a crash."""
 
 
 def in_one_snapshot(path: Path, work: Callable[[apsw.Connection], T], connection: apsw.Connection) -> T:
@@ -64,7 +64,8 @@ class FileReader(ReadOperations[E]):
 def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[Any] | None]:
     """Yield the reading half of the journal in a file; None if only `open_sqlite` can open that file.
 
-    Such a file has an earlier version, is damaged, or cannot be read by SQLite without writing.
+    `open_sqlite` is needed for a file that has an earlier version, is damaged, or cannot be read by SQLite without
+    writing.
     """
     try:
         connection = schema.open_reader(path, None, BUSY_SECONDS)

@@ -16,11 +16,11 @@ from runtime.journal.port import Dead, Due, Formats, HostRow, InboxItem, RunFilt
 from runtime.journal.raw import Part, StoreReader
 
 BETWEEN = b"\n"
-"""Separates two bodies. Stored JSON is a single line: a line feed in a text is written as `\\n`."""
+"""The bytes between two bodies. Stored JSON is a single line, because a line feed in a text is written as `\\n`."""
 
 
 def pack(rows: Sequence[Stored]) -> list[Stored]:
-    """Return the records of one append as rows. A record that consumes a message begins a new row."""
+    """Return the rows that store the records of one append. A record that consumes a message begins a new row."""
     packed: list[list[Stored]] = []
     for row in rows:
         if packed and row.inbox is None:
@@ -31,7 +31,10 @@ def pack(rows: Sequence[Stored]) -> list[Stored]:
 
 
 def unpack(run: str, start: Tip, packed: Sequence[Stored]) -> list[Stored]:
-    """Return the records in rows, after the record at `start`. They are not verified, and keep their stored hashes."""
+    """Return the records in rows, after the record at `start`. The records are not verified.
+
+    The last record of a row has its stored hash.
+    """
     rows: list[Stored] = []
     previous = start.hash
     for last in packed:
@@ -98,10 +101,10 @@ NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 
 
 class SqliteReader(StoreReader):
-    """Reads the file, inside or outside of a caller's transaction."""
+    """Reads the file, inside or outside a transaction of the caller."""
 
     def __init__(self, connection: apsw.Connection, now: float) -> None:
-        """Store a connection, and the time to which the ends of leases are compared."""
+        """Store a connection, and the time with which the ends of leases are compared."""
         self._connection, self.now = connection, now
 
     def names(self, *, recorded: bool = False) -> list[str]:
@@ -111,7 +114,7 @@ class SqliteReader(StoreReader):
         return check_head(self._read(run, asks=asks))
 
     def row(self, run: str) -> RunRow:
-        """Implement `StoreReader.row`, also for a damaged row."""
+        """Implement `StoreReader.row`. A damaged row is returned too."""
         return self._read(run, asks=True).row_at(self.now)
 
     def _read(self, run: str, *, asks: bool) -> RunHead:
@@ -145,7 +148,10 @@ class SqliteReader(StoreReader):
         return next((_item(head.run, row) for row in rows), None)
 
     def fresh(self, head: RunHead, inbox: Sequence[int]) -> dict[int, bool]:
-        """Return whether each of these messages is unconsumed. Messages that were never posted are left out."""
+        """Return for each of these messages whether it is unconsumed, by id.
+
+        Messages that were never posted are left out.
+        """
         if not inbox:
             return {}
         statement = (
@@ -187,7 +193,7 @@ class SqliteReader(StoreReader):
         return ZERO
 
     def has(self, head: RunHead, tip: Tip) -> bool:
-        """Return whether the run's record at `tip` is stored and ends an append."""
+        """Return whether the record at `tip` is stored, and is the last record of an append."""
         rows = self._connection.execute("SELECT hash FROM events WHERE run = ? AND seq = ?", (head.id, tip.seq))
         return [bytes(digest) for (digest,) in rows] == [tip.hash]
 

@@ -1,14 +1,15 @@
-"""The SQLite schema of a journal, how its connections are opened, and what errors of SQLite mean.
+"""The SQLite schema of a journal. Opens connections to the file, and translates errors of SQLite.
 
-Event rows have the run's small number instead of its id, and hashes as bytes. Their table has an ordinary index and is
-not clustered. Then concurrent runs append to the same last page, so a group commit writes few pages, and pages fill up.
-Records that are appended together share a row (`packing`). Texts are stored apart, each text once, because they are
-large and often repeated.
+Rows of `events` have the run's number instead of its longer id, and hashes as bytes. Their table has an ordinary index
+and is not clustered. So concurrent runs append to the same last page. A group commit then writes few pages, and pages
+are filled completely. Records that are appended together share a row (`packing`). Texts are stored apart, each text
+once, because they are large and often repeated.
 
-Queries over thousands of runs use small tables of their own. So a run's row, which every append changes, needs no index
-for these queries. `agenda` holds when each run is due. `unread` holds which runs have unconsumed messages. `asked`
-holds the open questions for lists. `spending` holds the totals of each day, for each tenant and for all runs. `hosts`
-holds the present hosts. `cursors` and `positions` hold how far records have been copied elsewhere.
+Queries over thousands of runs use small extra tables. So the table of runs, in which every append changes a row, needs
+no index for these queries. `agenda` has the time at which each run is due. `unread` has the runs with unconsumed
+messages. `asked` has the open questions for lists. `spending` has the totals of each day, for each tenant and for all
+runs. `hosts` has the present hosts. `cursors` and `positions` have the numbers of the last records that were copied
+elsewhere.
 
 The file's `user_version` is the journal's version (`runtime.journal.port.VERSION`). A file of an earlier version is
 upgraded when it is opened for writing.
@@ -28,16 +29,16 @@ from runtime.journal import folder
 from runtime.journal.port import VERSION, before_first, check_version
 
 APPLICATION_ID = 0x52504C32
-"""Marks a file as a journal: "RPL2"."""
+"""The `application_id` that marks a file as a journal: "RPL2"."""
 
 EARLIER_IDS = (0x52504C4E, 0x52504C31)
-"""Mark journals of older development versions: "RPLN" and "RPL1"."""
+"""The values of `application_id` in journals of older development versions: "RPLN" and "RPL1"."""
 
 SQLITE_MIN = "3.51.3"
 """The first SQLite release without the WAL-reset bug, which can damage a journal that two processes write."""
 
 WAL_BYTES_KEPT = 64 * 1024 * 1024
-"""The size to which the write-ahead log is truncated after it was larger."""
+"""The size in bytes to which a larger write-ahead log is truncated."""
 
 BUSY_PAUSE = 0.005
 """The pause in seconds between two attempts to switch a new file to write-ahead logging."""
@@ -195,7 +196,7 @@ def _open(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
 
 
 def version_of(connection: apsw.Connection, path: Path) -> int:
-    """Return the journal's version after checking its tables; 0 for a new file. Raises the journal's errors."""
+    """Return the journal's version after checking its tables; 0 for a new file. Raises errors of the journal."""
     # One statement, because another process may be creating the tables at the same time.
     statement = (
         "SELECT a.*, v.*, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id a, pragma_user_version v"
@@ -220,7 +221,7 @@ def is_current(connection: apsw.Connection, path: Path) -> bool:
 
 
 def check_unchanged(connection: apsw.Connection, path: Path) -> None:
-    """Raise `JournalNewer` if a newer release has upgraded the open file. The check costs microseconds."""
+    """Raise `JournalNewer` if a newer release has upgraded the open file. The check takes microseconds."""
     check_version(str(path), connection.pragma("user_version"))
 
 
@@ -270,7 +271,7 @@ def _tables(connection: apsw.Connection) -> list[str]:
 
 
 def explain(path: Path, use_another: str, error: Exception) -> Exception:
-    """Return the runtime's error for an error of SQLite or of the system; any other error is returned unchanged."""
+    """Return the runtime's error for an error of SQLite or of the system. Any other error is returned unchanged."""
     match error:
         case apsw.FullError():
             return StorageFull(str(path))

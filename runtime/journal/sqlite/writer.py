@@ -1,9 +1,9 @@
-"""The commits of the SQLite journal: the jobs of a group share a transaction, and so one durable commit.
+"""Makes the commits of the SQLite journal. The jobs of a group share a transaction, and so one durable commit.
 
-A statement takes microseconds; a commit waits for the disk. A job is a function of the connection. All waiting jobs run
-on trio's thread, one after the other. Only the commit runs on the connection's thread. Meanwhile, further jobs collect
-for the next group. On the connection's thread, statements would cost several times as much, because each statement
-releases the interpreter's lock and has to get it back.
+A job is a function of the connection. A statement takes microseconds, but a commit waits for the disk. All waiting jobs
+run on trio's thread, one after the other. Only the commit runs on the connection's thread. Meanwhile, further jobs
+collect for the next group. On the connection's thread, statements would take several times as long, because each
+statement releases the interpreter's lock and has to acquire it again.
 
 Each job has a savepoint, so a failing job does not affect the others. If the storage fails, the whole group fails. A
 checkpoint of the write-ahead log is made between two groups, and no committed job waits for it.
@@ -30,9 +30,9 @@ from runtime.journal.thread import (
 from runtime.logs import log
 
 PAGES_MAX = 1000
-"""The length of the log, in pages, at which it is copied: SQLite's default."""
+"""The length in pages at which the write-ahead log is copied. It is SQLite's default."""
 WAIT_MS = 500
-"""How long to wait for readers: a read takes milliseconds, and other processes wait for the checkpoint."""
+"""The time in milliseconds to wait for readers. It is short, because other processes wait for the checkpoint."""
 
 
 class Checkpointer:
@@ -44,13 +44,13 @@ class Checkpointer:
 
     @property
     def due(self) -> bool:
-        """Whether the log is long enough to be copied."""
+        """Whether the log is so long that it should be copied."""
         return self._pages >= self._threshold
 
     def run(self, connection: apsw.Connection) -> None:
         """Copy the log into the file.
 
-        If that fails, nothing is lost, and the next attempt follows when the log has grown.
+        If this fails, nothing is lost, and the next attempt is made when the log has grown.
         """
         connection.set_busy_timeout(WAIT_MS)
         try:
@@ -76,8 +76,8 @@ BEGIN = "BEGIN IMMEDIATE"
 BUSY_SECONDS = 0.001
 """The pause between two tries while another process writes.
 
-SQLite's own pauses grow to 0.1 s. With these pauses, a process would wait for a third of a second while another process
-writes repeatedly.
+SQLite's own pauses grow to 0.1 s. With them, a process would wait for a third of a second if another process writes
+repeatedly.
 """
 
 
@@ -92,9 +92,11 @@ async def open_writer(
     begun: Callable[[apsw.Connection], None] = lambda _: None,
     check: Callable[[], None] = lambda: None,
 ) -> AsyncIterator["SqliteWriter"]:
-    """Open a connection for writing, with its thread. At the end, finish all jobs and close both.
+    """Open a connection for writing, with its thread.
 
-    `busy_seconds` is how long to wait for another process that writes. At most `group_max` jobs share a commit. `begun`
+    At the end, finish all jobs, and close the connection and the thread.
+
+    `busy_seconds` is the time to wait for another process that writes. At most `group_max` jobs share a commit. `begun`
     is called in each transaction before its jobs, and `check` after each commit. If `begun` or `check` raises, every
     job in the group gets the error. Raises the error of `connect`, translated by `explain`.
     """
@@ -112,7 +114,7 @@ async def open_writer(
 class SqliteWriter(GroupCommit[apsw.Connection]):
     """Runs jobs in transactions, several jobs in each. Made by `open_writer`.
 
-    It uses the connection only between commits.
+    The writer uses the connection only between commits.
     """
 
     def __init__(
@@ -147,7 +149,7 @@ class SqliteWriter(GroupCommit[apsw.Connection]):
         return failure
 
     def _attempt(self, group: Sequence[ThreadJob[apsw.Connection, Any]], failure: Exception | None) -> None:
-        """Run the jobs of a group, then commit it, or roll it back if the storage failed."""
+        """Run the jobs of a group. Then commit the group, or roll it back if the storage failed."""
         failure = failure or _failure_of(self._begun, self._connection)
         for job in group:
             failure = failure or _failure_of(self._run, job)
@@ -193,7 +195,10 @@ def _commit_or_roll_back(
 
 
 def _failure_of(function: Callable[[A], object], argument: A) -> Exception | None:
-    """Return the error of a call, or None. Every error is caught, so that no caller waits forever."""
+    """Return the error that a call raises; None if it raises none.
+
+    Every error is caught, so that no caller waits forever.
+    """
     try:
         function(argument)
     except Exception as error:  # noqa: BLE001 -- it becomes the error of each job in the group

@@ -1,7 +1,7 @@
-"""Carries out an operation in the SQLite file: reads the rows, lets the operation decide, writes the change.
+"""Carries out an operation in the SQLite file: reads the rows, calls `decide`, and writes the change.
 
-Everything happens in the caller's transaction. `agenda`, `unread` and `asked` are computed from the row of a run. These
-entries are written only if they change.
+Everything happens in the caller's transaction. The rows in `agenda`, `unread` and `asked` are computed from the row of
+the run, and are written only if they change.
 """
 
 import json
@@ -51,7 +51,7 @@ _SPEND = (
 def carry_out(
     connection: apsw.Connection, work: RunOperation[T], now: float, budget: HomeBudget, noted: Anchors
 ) -> Change[T]:
-    """Let an operation decide, and write its changes. The caller updates the anchors after the commit.
+    """Call `decide` of an operation, and write the change. The caller updates the anchors after the commit.
 
     Raises the errors of the decision, `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
     """
@@ -82,7 +82,7 @@ def carry_out(
 
 
 def number_run(connection: apsw.Connection, new: RunHead, noted: Anchors) -> RunHead:
-    """Return the row of a new run with a number that no run of this file has had. Raises `RunExists`."""
+    """Return the row of a new run. Its number is one that no run in this file has had. Raises `RunExists`."""
     ((exists, last),) = connection.execute(_EXISTS, (new.run,))
     if exists:
         raise RunExists(new.run)
@@ -90,7 +90,7 @@ def number_run(connection: apsw.Connection, new: RunHead, noted: Anchors) -> Run
 
 
 def put(connection: apsw.Connection, before: RunHead | None, head: RunHead) -> None:
-    """Write a run's row, and its entries in `agenda`, `unread` and `asked`; `before` is None for a new run."""
+    """Write a run's row, and its rows in `agenda` and `unread`. `before` is the old row; None for a new run."""
     if before is None:
         connection.execute(_ADMIT, (head.id, *head.fixed, *head.changing))
     elif before.owner != head.owner:

@@ -1,9 +1,9 @@
 """The questions of an acquisition about its fields, and the values that answers and corrections state. Pure.
 
-A field without a question of its own gets a question made of its label. The label is English: a noun phrase (`requests
-per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
+If a field has no question of its own, a question is made of the field's label. The label is English: a noun phrase
+(`requests per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
 
-A correction is a value that a person tells a run without being asked, as `FIELD=VALUE`. A finished run accepts
+A correction is a value that a person gives to a run without being asked, as `FIELD=VALUE`. A finished run accepts
 corrections too. The message of a correction is `{"kind": "value", "field": PATH, "text": TEXT}`. The program that posts
 the message makes the same check as the run.
 """
@@ -119,7 +119,7 @@ def _is_counted(schema: Schema, path: str) -> bool:
 TEXT_MAX = 500
 """The largest number of characters in a text field's value."""
 BLOCKED = "The calculation is blocked:"
-"""The beginning of a question's first line that says what blocks the calculation."""
+"""The beginning of the first line of a question, if this line says what blocks the calculation."""
 _CURRENCY = re.compile(r"[A-Za-z]{3}")
 
 
@@ -151,7 +151,7 @@ def _number_schema(schema: Schema, path: str, spec: FieldSpec) -> dict[str, Any]
 
 
 def read_answer(schema: Schema, path: str, answer: str, *, source: str, via: Via = "user") -> FieldValue | str:
-    """Return the value of a field in a person's text, or why there is none."""
+    """Return the value of a field that a person's text states, or why the text states no value."""
     spec = schema.fields[path]
     if spec.type == "number":
         unit = schema.unit(path)
@@ -212,7 +212,7 @@ def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm
 def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     """Return the question about a field.
 
-    It quotes the words of a model, and words of the profile that are not a question.
+    The question quotes the words of a model, and words of the profile that are not a question.
     """
     path = decision.target_field
     blocked, question = _split_question(decision.question)

@@ -156,9 +156,9 @@ def _make_error(schema: Schema, name: str, formula: str, blocked: Blocked) -> Ca
 
 
 def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
-    """Yield the field that a name in a formula means.
+    """Yield the field to which a name in a formula refers.
 
-    For the name of a result, yield the fields that this result uses.
+    If the name is that of a result, yield the fields that the result uses.
     """
     if name in schema.fields:
         yield name

@@ -57,7 +57,7 @@ class RequestReissued(CallReissued):
 
     kind: Literal["request_reissued"] = "request_reissued"
     again: AcquisitionCall
-    """The request that replaces it, with the next try number."""
+    """The request that replaces the open one, with the next try number."""
 
 
 class ReplyReceived(Replied):
@@ -100,9 +100,9 @@ class Routed(Event):
 
     kind: Literal["routed"] = "routed"
     node: str
-    """The node that it left."""
+    """The node that the run left."""
     outcome: str
-    """The outcome of the node, which decides the next node by the table."""
+    """The outcome of the node. The table maps it to the next node."""
     to: str
     """The next node."""
     reason: str

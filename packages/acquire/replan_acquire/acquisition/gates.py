@@ -58,7 +58,7 @@ from replan_acquire.quantities.calculator import Blocked
 from runtime.core.copies import changed
 
 ROUNDS_MAX = 5
-"""The largest number of passes over computed fields: one for each level of fields made of other fields."""
+"""The largest number of passes over the computed fields. Each pass computes one more level of dependent fields."""
 
 
 def compose_values(state: State, schema: Schema) -> Mapping[str, Values]:
@@ -88,7 +88,7 @@ def _computed_or_default(schema: Schema, path: str) -> Values:
 
 
 def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldValue | None:
-    """Return a field's default if it has no other value and no attempt is left; otherwise None.
+    """Return a field's default if the field has no other value and no attempt is left; otherwise None.
 
     An attempt is a question for a field of source `user`, and a search for any other field. A default that was assumed
     in an earlier round is kept.
@@ -260,8 +260,8 @@ def missing_outcome(path: str) -> str:
 def prepare_schema(state: State) -> Hop | None:
     """Update the schema, and end the run or continue (S57 to S61).
 
-    Return None while the run waits for a decomposition. The gate checks in this order: the cap of calculations, a
-    current calculation, a stop condition, the bootstrap fields.
+    Return None while the run waits for a decomposition. The gate first checks the limit of calculations, then whether
+    the calculation is up to date, then the stop conditions, then the bootstrap fields.
     """
     writes = Writes(decompositions=proposed_decompositions(state))
     after = changed(state, planner=apply(state.planner, writes))
@@ -297,7 +297,10 @@ def _stop_condition(schema: Schema) -> str:
 
 
 def _decided(outcome: str, decision: PlannerDecision, told: str = "", *, aborts: bool = False) -> Hop:
-    """Return a hop with a decision by rules. The reason is `told`, or the decision's own reason if `told` is empty."""
+    """Return a hop with a decision that a gate made.
+
+    The hop's reason is `told`, or the decision's reason if `told` is empty.
+    """
     writes = Writes(decision=decision, decision_origin="deterministic", status="aborted" if aborts else None)
     return Hop(outcome, told or decision.reasoning, writes)
 
@@ -426,8 +429,8 @@ def _replace_made_target(state: State, schema: Schema, path: str) -> PlannerDeci
 def retry_gate(state: State) -> Hop:
     """Limit the attempts for a field (S75 to S77).
 
-    A question replaces a search if no search is left; a review does so if no question is left either. The run ends if a
-    question should be asked and none is left.
+    If no search is left, a question replaces the search. If no question is left either, a review replaces the search.
+    If the decision is to ask and no question is left, the run ends.
     """
     decision = state.planner.decision
     assert decision is not None, "an earlier node has made a decision"
@@ -459,7 +462,9 @@ def _replace_search(state: State, path: str, why: str) -> Hop:
 
 
 def maybe_calculate(state: State) -> Hop:
-    """Choose the next node by the decision. Replace a decision to finish by a calculation or a review if that may help.
+    """Choose the next node by the decision.
+
+    Replace a decision to finish by a calculation or a review if the calculation is outdated or blocked.
 
     Rules: S78 to S80.
     """

@@ -1,7 +1,7 @@
 """The graph as a table: its nodes, the next node for each of their outcomes, and the fields that they may write.
 
-Each node has one pure function, its *gate*. It returns a `Hop`, or None while the run waits for a reply at this node.
-Only the table turns an outcome into the next node. To add a gate, add a row here and a function.
+Each node has one pure function, its *gate*. A gate returns a `Hop`, or None while the run waits for a reply at this
+node. Only the table turns an outcome into the next node. To add a gate, add a row here and a function.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,12 +25,12 @@ class Hop:
     reason: str
     """The reason in one line for people, tests and events. No decision depends on it."""
     writes: Writes = NOTHING
-    """Changes to the planner's state, only to fields that the node owns."""
+    """The changes to fields of the planner's state. The node must own these fields."""
 
 
 Gate = Callable[["State"], Hop | None]
-"""The function of a node. Pure: the same state gives the same answer. It returns None while the run waits at the
-node.
+"""The function of a node. The function is pure: the same state gives the same answer. It returns None while the run
+waits at the node.
 """
 
 
@@ -45,7 +45,7 @@ class GraphNode:
     owns: frozenset[str] = frozenset()
     """The fields of the planner's state that the node may write."""
     waits_for: str = ""
-    """The thing that the run may wait for here, in a few words; empty if the gate always decides at once."""
+    """What the run may wait for at this node, in a few words; empty if the gate always decides at once."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The machine of acquisition runs: how their own events change the state. Pure.
 
-The machine does not decide or act. It never fails on an event that was once emitted. A run is read by applying its
-events, so the modules that decide and ask are imported only when a run is driven.
+The machine does not decide or act. It never fails on an event that was once emitted. Reading a run only applies its
+events. So the modules that make decisions and requests are imported only when a run is driven.
 """
 
 from functools import cached_property
@@ -45,8 +45,8 @@ FIRST = "enter_iteration"
 def _correct_value(state: State, event: ValueTold) -> State:
     """Return the state after a correction.
 
-    The calculation and the reviews are dropped, because they did not know the new value. The searches and questions of
-    the round are kept, so nobody is asked again.
+    The calculation and the reviews are removed, because they were made without the new value. The searches and
+    questions of the round are kept, so no question is asked again.
     """
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
@@ -84,7 +84,7 @@ def _record_reply(state: State, after: State, event: ReplyReceived) -> State:
 
 
 def _new_round(state: State) -> State:
-    """Return the state after a new requirement. The values stay, and all attempts are allowed again."""
+    """Return the state after a new requirement. The values are kept, and all attempts are allowed again."""
     planner = changed(
         state.planner,
         iterations=0,
@@ -104,7 +104,7 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
     reissued = RequestReissued
 
     def __init__(self, table: "Table | None" = None) -> None:
-        """Use a table of nodes; None uses the planner's own (`replan_acquire.acquisition.table`)."""
+        """Store a table of nodes; None stands for `replan_acquire.acquisition.table.graph_for`."""
         self._nodes = table
 
     @cached_property

@@ -38,8 +38,8 @@ def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | 
 def query_for(state: State, schema: Schema, path: str) -> str:
     """Return the first query for a field that was not made in this round; empty if no query is left.
 
-    The field's own `query` comes first. Each other query is a word of the field, or its label, followed by the values
-    of the bootstrap fields of type `text`, such as the region.
+    The field's own `query` comes first. Every other query is one of the field's `words`, or its label. The values of
+    the bootstrap fields of type `text`, such as the region, follow.
     """
     spec = schema.fields[path]
     place = " ".join(schema.text(name) for name in schema.profile.bootstrap if schema.fields[name].type == "text")
@@ -69,9 +69,9 @@ def missing_fields(schema: Schema) -> Iterator[str]:
 
 
 def open_components(schema: Schema) -> Iterator[str]:
-    """Yield the components without a value, of required composed fields that have no value either.
+    """Yield the components that have no value, of the required fields that have no value.
 
-    Each component comes once, in the profile's order.
+    Each component is yielded once, in the profile's order.
     """
     seen: set[str] = set()
     for path, spec in schema.profile.fields.items():
@@ -93,7 +93,7 @@ def optional_fields(schema: Schema) -> Iterator[str]:
 def chance_finds(state: State, schema: Schema) -> Iterator[str]:
     """Yield the required fields that were not searched for, because searches for other fields found their values.
 
-    Documents may state more values than the value that was found by chance.
+    A search of their own may find more values than the value that was found by chance.
     """
     components = [
         component
@@ -120,7 +120,7 @@ def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDec
 
 
 def next_component_task(state: State, schema: Schema, path: str) -> PlannerDecision | None:
-    """Return the decision for the next component of a field that has no value; None if no attempt is left."""
+    """Return the decision for a field's next component without a value; None if no attempt is left."""
     return first_task(
         state, schema, (component for component in schema.components(path) if schema.value(component) is None)
     )

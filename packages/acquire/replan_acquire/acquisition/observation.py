@@ -26,17 +26,20 @@ _SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "
 
 
 def _fold_quote(text: str) -> str:
-    """Return a text for comparison with quotes: with white space, case and similar characters folded."""
+    """Return a text for comparison with quotes. Differences in white space, case and similar characters are removed."""
     return _fold_with_places(compose_characters(text))[0]
 
 
 def compose_characters(text: str) -> str:
-    """Return a text with composed characters. Offsets of quotes and numbers count in this form."""
+    """Return a text with composed characters. The offsets of quotes and numbers are offsets in this text."""
     return unicodedata.normalize("NFC", text)
 
 
 def _fold_with_places(text: str) -> tuple[str, list[int]]:
-    """Return a composed text, folded like a quote, and the offset in the composed text of each returned character."""
+    """Return a composed text, folded like a quote.
+
+    Also return the offset of each folded character in the composed text.
+    """
     characters: list[str] = []
     places: list[int] = []
     for position, character in enumerate(text):
@@ -71,7 +74,7 @@ def find_quote(text: str, quote: str) -> tuple[tuple[int, int], ...]:
 def find_passage(passages: Sequence[FoundPassage], source: str, quote: str) -> FoundPassage | None:
     """Return the passage that contains a quote; None if no passage does.
 
-    If any passage is from the named source, only passages from that source count.
+    If a passage is from the named source, only passages from that source are considered.
     """
     words = _fold_quote(quote)
     if not words or len(quote) > QUOTE_MAX:
@@ -84,10 +87,10 @@ def find_passage(passages: Sequence[FoundPassage], source: str, quote: str) -> F
 def read_stated_quantity(
     passage: FoundPassage, quote: str, value: str, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> Found | Refusal:
-    """Return the quantity that a quote and a value name in a passage, in the unit `wanted`; or why there is none.
+    """Return the quantity to which a quote and a value refer, in the unit `wanted`, or why there is none.
 
-    The value only says which number of the quote is meant. The number, its unit and its rates are read from the passage
-    around the quote. `units` are the units of the profile.
+    The value only selects a number of the quote. The number, its unit and its rates are read from the passage around
+    the quote. `units` are the units of the profile.
     """
     text = compose_characters(passage.text)
     spans = find_quote(text, quote)

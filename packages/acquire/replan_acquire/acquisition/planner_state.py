@@ -142,7 +142,10 @@ class Reflection(Value):
 
 @dataclass(frozen=True)
 class PlannerState:
-    """The state of the graph. Every field has a default, so records of releases without the field can be read."""
+    """The state of the graph.
+
+    Every field has a default, so records of earlier releases, which lack some fields, can be read.
+    """
 
     iterations: int = 0
     """The number of passes through the acquisition graph in this round."""
@@ -181,7 +184,7 @@ class PlannerState:
 
 
 class Writes(Value):
-    """Changes to the fields of the planner's state, by name. A change that is None or empty changes nothing."""
+    """Changes to the fields of the planner's state, by name. A field that is None or empty changes nothing."""
 
     iterations: int | None = None
     status: Status | None = None
@@ -257,7 +260,7 @@ def _with_values(values: Mapping[str, Values], writes: Writes) -> Mapping[str, V
 
 
 PASSAGES_MAX = 8
-"""The largest number of passages of one search that are kept. The best come first."""
+"""The largest number of passages that are kept from one search. The best passages come first."""
 PASSAGE_CHARACTERS_MAX = 4_000
 NAME_CHARACTERS_MAX = 1_000
 

@@ -70,7 +70,7 @@ class PreparedAcquisition:
         return title_of(self.goal)
 
     def first(self, run: str, at: float) -> AcquisitionStarted:
-        """Return the first event of the run `run`; `at` is its time in seconds since 1970."""
+        """Return the first event of the run `run`; `at` is the event's time in seconds since 1970."""
         return AcquisitionStarted(
             at=at,
             run=run,

@@ -12,7 +12,7 @@ from replan_acquire.quantities.quantity import plain
 TEXT_MAX = 500
 """The largest number of characters in one text of a profile."""
 FIELDS_MAX = 200
-"""The largest number of fields in a profile. The results of its calculator have the same limit."""
+"""The largest number of fields in a profile, and the largest number of results of its calculator."""
 COMPONENTS_MAX = 8
 """The largest number of components in one decomposition."""
 FORMULA_MAX = 300
@@ -36,7 +36,7 @@ class FieldSpec(Config):
     label: ShortText
     """The name of the value for people, models and searches, such as `number of apartment buildings`."""
     type: FieldType = "number"
-    """The type of its value: a `number` with a unit, a `text`, a `choice`, or a `currency` (three letters)."""
+    """The type of the value: a `number` with a unit, a `text`, a `choice`, or a `currency` (three letters)."""
     unit: Annotated[str, StringConstraints(max_length=80)] = ""
     """The unit of a number, such as `building`; empty for a plain number. `{PATH}` stands for a currency field."""
     minimum: float | None = Field(default=None, allow_inf_nan=False)
@@ -46,24 +46,26 @@ class FieldSpec(Config):
     choices: tuple[ShortText, ...] = Field(default=(), max_length=50)
     """The values of a field of type `choice`."""
     required: bool = True
-    """Whether the run is incomplete without it."""
+    """Whether the run is incomplete without a value."""
     source: Source = "web"
-    """How it is acquired: by searches first, by a question, composed of components, or derived by its formula."""
+    """How the value is acquired: by searches first, by a question, from components, or by a formula."""
     words: tuple[ShortText, ...] = Field(default=(), max_length=20)
     """Words with which documents name the value, most specific first; if there are none, the label is used."""
     query: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
     """The query of the field's first search. `{PATH}` stands for the value of a text field.
 
-    By default it is made of the words.
+    By default, the query is made of the words.
     """
     question: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
-    """The question to the user. By default, it is made of the label."""
+    """The question to the user; by default, a question that is made of the label."""
     default: float | str | None = None
-    """The value that is assumed if the searches find none. The result marks it as a default."""
+    """The value that is assumed if the searches find no value. The result marks it as a default."""
     choose: Choose = "confidence"
-    """The rule that chooses one of several values from sources. A value from the user is always chosen."""
+    """The rule that chooses one of several values from sources. A value from the user always takes precedence."""
     period: Annotated[str, StringConstraints(pattern=r"^(latest|any|(19|20)[0-9][0-9])$")] = "latest"
-    """The year whose values count: `latest` (the latest found), `any`, or a year. Undated values always count."""
+    """The year whose values are used: `latest` (the latest found), `any`, or a year. Values without a year are always
+    used.
+    """
     formula: Annotated[str, StringConstraints(max_length=FORMULA_MAX)] = ""
     """The formula of a derived field, over the paths of other fields."""
     decomposition: "Decomposition | Literal['generated'] | None" = None
@@ -71,7 +73,7 @@ class FieldSpec(Config):
 
 
 class Decomposition(Config):
-    """How a field is composed of components. Each component is acquired as a field of its own."""
+    """The components of a field, and the formula that combines them. Each component is acquired like a field."""
 
     formula: Formula
     """The formula of the composed value, over the names of the components."""
@@ -80,7 +82,7 @@ class Decomposition(Config):
 
 
 class FormulaCheck(Config):
-    """A comparison of two formulas, and its meaning."""
+    """A comparison of two formulas, and the reason for it."""
 
     check: Formula
     """Two formulas with one of `<`, `<=`, `>`, `>=`, `==` between them. Units are compared too."""
@@ -96,7 +98,7 @@ class ResultSpec(Config):
     formula: Formula
     """The formula over the paths of fields and the names of other results."""
     unit: Annotated[str, StringConstraints(max_length=80)] = ""
-    """The unit in which the result is shown; empty for a plain number; `{PATH}` stands for a currency field."""
+    """The unit in which the result is shown; empty for a plain number. `{PATH}` stands for a currency field."""
 
 
 class Calculator(Config):
@@ -114,7 +116,7 @@ class Caps(Config):
     iterations: int = Field(default=40, ge=1, le=1000)
     """The largest number of passes through the acquisition graph (`replan_acquire.acquisition.graph`)."""
     attempts_per_field: int = Field(default=2, ge=1, le=20)
-    """The largest number of searches for one field. Questions about it have the same limit."""
+    """The largest number of searches for one field, and the largest number of questions about one field."""
     calculations: int = Field(default=3, ge=1, le=100)
     """The largest number of calculations."""
 
@@ -129,7 +131,9 @@ class Profile(Config):
     about: ShortText
     """The purpose of a run with this profile, in one sentence."""
     units: Mapping[FieldName, Annotated[str, StringConstraints(max_length=80)]] = Field(default={}, max_length=100)
-    """Its own units by name: empty for a unit without conversion, such as `building`, or a size such as `24 hour`."""
+    """The profile's own units by name. A unit such as `building`, which converts into no other unit, has an empty text.
+    Any other unit has a size, such as `24 hour`.
+    """
     bootstrap: tuple[FieldPath, ...] = Field(default=(), max_length=10)
     """The fields that the user is asked for before anything else, in this order, if they have no value."""
     fields: Mapping[FieldPath, FieldSpec] = Field(min_length=1, max_length=FIELDS_MAX)
@@ -137,7 +141,7 @@ class Profile(Config):
     calculator: Calculator | None = None
     """The calculations; null if the filled schema is the result."""
     stop_when: tuple[FormulaCheck, ...] = Field(default=(), max_length=20)
-    """Checks that end the run early if they are true. They are tried once their fields have values."""
+    """Checks that end the run early if they are true. A check is made once its fields have values."""
     caps: Caps = Field(default_factory=Caps)
     """The limits of a run in one round."""
 

@@ -1,4 +1,6 @@
-"""Reads profiles, by a shipped name or a path, and checks each as a whole. An error names the file, key and line.
+"""Reads a profile by its shipped name or its path, and checks the whole profile.
+
+Each error states the file, key and line.
 
 The guard `profile_valid` judges a profile that a model proposes. The profile must be valid and have a result, and each
 of its fields must change a result. A number that a model chooses has no source. So the profile may have no default,
@@ -258,7 +260,7 @@ def is_profile(name_or_path: str) -> bool:
     """Return whether a text is the name of a shipped profile, or the path of a file with the key `fields`.
 
     Raises:
-        UsageProblem: there is such a file, and it cannot be read.
+        UsageProblem: the file exists, but cannot be read.
     """
     if name_or_path in shipped_profiles():
         return True

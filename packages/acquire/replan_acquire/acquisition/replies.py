@@ -44,7 +44,7 @@ class Unusable:
 def replies_for(state: State, purpose: str, path: str = "") -> tuple[ReplyText, ...]:
     """Return the replies that this node has received to calls of a purpose.
 
-    With `path`, only replies about that field count.
+    With `path`, only replies about that field are returned.
     """
     return tuple(reply for reply in state.replies if step_of(reply.call) == purpose and path in ("", reply.path))
 
@@ -96,7 +96,7 @@ def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusabl
 
 @make_total("the review", Unusable)
 def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection | Unusable:
-    """Return the review in a reply. A proposal of an unknown field is left out."""
+    """Return the review in a reply. A proposed field that is unknown is left out."""
     value = read_object(reply)
     if isinstance(value, Unusable):
         return value
@@ -245,9 +245,9 @@ def _component(spec: object) -> object:
 
 
 def _check_decomposition(found: Decomposition, profile: Profile, path: str) -> Decomposition | Unusable:
-    """Return the decomposition, or its first error: an unknown unit, a number in the formula, or an unfit unit.
+    """Return the decomposition, or its first error: an unknown unit, a number in the formula, or a wrong unit.
 
-    A formula may contain no number except 1, such as in `1 - share`, because nobody vouches for any other number.
+    A formula may contain no number except 1, such as in `1 - share`, because any other number has no source.
     """
     table = UnitTable(profile.units)
     samples = Schema.sample_units(profile)

@@ -29,7 +29,7 @@ class ValueChange:
 
     since: str
     path: str
-    """The field or the result."""
+    """The path of the field, or the name of the result."""
     text: str
     """The difference in one line."""
 
@@ -103,7 +103,7 @@ def make_rows(result: AcquisitionResult) -> list[dict[str, Cell]]:
 
 
 def csv_text(result: AcquisitionResult) -> str:
-    """Return the rows as CSV. A text that a spreadsheet would calculate gets an apostrophe in front."""
+    """Return the rows as CSV. A text that a spreadsheet would read as a formula begins with an apostrophe."""
     written = _CsvPieces()
     rows = csv.DictWriter(written, COLUMNS, restval="", lineterminator="\n")
     rows.writeheader()

@@ -28,9 +28,9 @@ class FilledField:
     """The chosen value; None if there is no value."""
     others: Values
     spread: Spread | None
-    """The range of the values from sources that the field's `period` admits; None if there are no such values."""
+    """The range of the values from sources that match the field's `period`; None if there are no such values."""
     periods: tuple[str, ...]
-    """The years of values from sources, oldest value first."""
+    """The years that sources state for their values, in the order in which the values were found."""
     searches: int
     questions: int
     rejections: tuple[Rejection, ...]
@@ -211,7 +211,7 @@ VIA = {
     "default": "assumed: the profile's default",
     "computed": "computed",
 }
-"""The origin of a value that no document states, in words, by its `via`."""
+"""The words for the origin of a value that no document states, by the value's `via`."""
 REJECTIONS_SHOWN = 5
 QUOTE_SHOWN = 160
 """The largest number of characters of a quote in the lines. `--json` has the whole quote."""

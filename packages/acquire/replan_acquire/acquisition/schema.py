@@ -1,6 +1,6 @@
 """The schema of a run: all fields with their compositions, and the chosen values. Pure.
 
-The schema is made from the profile and the decompositions each time it is needed. It is never stored.
+The schema is never stored. It is made from the profile and the decompositions whenever it is needed.
 """
 
 import re
@@ -83,13 +83,13 @@ class Schema:
         return generated and path not in self.planner.decompositions
 
     def is_direct(self, path: str) -> bool:
-        """Return whether a field is acquired by searches or questions, and is not made of other fields."""
+        """Return whether a field is acquired by searches or questions, and not computed from other fields."""
         return path in self.profile.fields and not self.is_made(path)
 
     def is_made(self, path: str) -> bool:
-        """Return whether a field is made of other fields, now or once a model has proposed its decomposition.
+        """Return whether a field is computed from other fields, or will be once a model has proposed its decomposition.
 
-        False if no proposal could be used.
+        The result is False if no proposal could be used.
         """
         return path in self.compositions or self.lacks_decomposition(path)
 
@@ -124,7 +124,7 @@ class Schema:
 
     @staticmethod
     def sample(unit: str, samples: Mapping[str, str]) -> str:
-        """Return a unit with its slots filled by samples; a slot without a sample stays."""
+        """Return a unit with its slots filled by samples. A slot without a sample is left unchanged."""
         return SLOT.sub(lambda match: samples.get(match[1], match[0]), unit)
 
     def components(self, path: str) -> Iterator[str]:

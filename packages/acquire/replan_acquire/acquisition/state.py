@@ -27,7 +27,7 @@ class RunConfig(Value):
     profile: Profile
     prompts: PromptBook
     model: str
-    """The model in the form of `--model`."""
+    """The model, as given to `--model`."""
     price: Price | None = None
     search: Mapping[str, Any] = Field(default_factory=dict)
     """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty if there are none."""
@@ -62,7 +62,7 @@ def read_config(text: str) -> RunConfig:
 
 
 class ReplyText(NamedTuple):
-    """A model's reply to a call of the node at which the run is."""
+    """A model's reply to a call of the run's current node."""
 
     call: str
     """The name of the call, `PURPOSE/vVISIT.aATTEMPT`."""
@@ -87,24 +87,24 @@ class State:
     """The state of a run, from its first event on."""
 
     run: RunState[AcquisitionCall]
-    """The part of all kinds of agents: calls, tools, waits, questions, messages, ledger and end."""
+    """The part that all kinds of runs have: calls, tools, waits, questions, messages, ledger and end."""
     config: RunConfig
     goal: str
     source: str = ""
     planner: PlannerState = field(default_factory=PlannerState)
-    """The part that the nodes of the graph change."""
+    """The part of the state that the nodes of the graph change."""
     node: str = ""
     visits: Mapping[str, int] = field(default_factory=dict)
     calls: Mapping[str, int] = field(default_factory=dict)
-    """The number of calls by purpose, without further attempts and tries."""
+    """The number of calls by purpose. Further attempts and tries are not counted."""
     path: tuple[Visited, ...] = ()
     replies: tuple[ReplyText, ...] = ()
     tool: ToolFinished | None = None
-    """How the search at this node ended; None before its end."""
+    """The event with which the search at this node ended; None before that."""
     question: str = ""
     """The id of the question that the latest visit of `ask_user` has asked; empty if it has asked no question."""
     round: int = 1
-    """The number of the round. A new requirement begins a round. In this round, all attempts are allowed again."""
+    """The number of the round. A new requirement begins a round, in which all attempts are allowed again."""
 
     @property
     def visit(self) -> int:

@@ -33,13 +33,13 @@ class FieldValue(Value):
     source: str = ""
     """The file or address of the document, the question's id, or the formula."""
     quote: str = ""
-    """The words of the source that state it; empty if nothing was quoted."""
+    """The words of the source that state the value; empty if nothing was quoted."""
     place: str = Field(default="", exclude_if=operator.not_)
-    """Its place in the source, such as `page 2, box 72 90 520 104`; empty if the source has no places."""
+    """The place of the value in the source, such as `page 2, box 72 90 520 104`; empty if the source has no places."""
     period: str = ""
-    """The year, or the range of years, of the value in the source; empty if the source names none."""
+    """The year, or the range of years, that the source states for the value; empty if the source states none."""
     confidence: float = 1.0
-    """How sure the model is that read the value, from 0 to 1; 1 for a value from the user."""
+    """The confidence of the model that has read the value, from 0 to 1; 1 for a value from the user."""
 
     @property
     def where(self) -> str:
@@ -59,11 +59,11 @@ class Spread(NamedTuple):
 
 
 CONFIDENCE_STEPS = (0.4, 0.7)
-"""The limits between low, middle and high confidence. Differences within one step do not count."""
+"""The limits between low, middle and high confidence. Differences within one of these levels are ignored."""
 
 
 def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
-    """Return the chosen value: the user's latest, or a value from sources by the field's rules, or the default."""
+    """Return the chosen value: the user's latest, else one from sources by the field's rules, else the default."""
     if not values:
         return None
     best = min(_RANK[value.via] for value in values)
@@ -75,7 +75,7 @@ def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
 
 
 def filter_by_period(spec: FieldSpec, values: Sequence[FieldValue]) -> Values:
-    """Return the values from sources whose year the field's `period` admits, and the values without a year."""
+    """Return the values from sources whose year matches the field's `period`, and the values without a year."""
     found = tuple(value for value in values if value.via == "search")
     if spec.period == "any":
         return found
@@ -117,7 +117,7 @@ def _number(value: FieldValue) -> float:
 def find_spread(values: Values) -> Spread | None:
     """Return the range of the numbers from sources; None if no source states a number.
 
-    For the spread of a field, pass only the values that its `period` admits (`filter_by_period`).
+    For the spread of a field, pass only the values that match the field's `period` (`filter_by_period`).
     """
     found = [value for value in values if value.via == "search" and isinstance(value.value, float)]
     if not found:

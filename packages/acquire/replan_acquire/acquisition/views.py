@@ -113,7 +113,7 @@ _TOLD = frozenset(
 
 
 def record_text(event: AcquisitionEvent, state: State) -> str:
-    """Return an event as one line, not yet sanitised. `state` is the state after the event."""
+    """Return an event as one line, which is not sanitised yet. `state` is the state after the event."""
     match event:
         case AcquisitionStarted():
             return f"run {event.run} started with at most {format_count(event.limits.calls, 'call')}"

@@ -19,7 +19,7 @@ from typing import Any
 Part = dict[str, Any]
 
 MEMBERS_MAX = 200
-"""The largest number of files in a ZIP file, or of attachments of an e-mail, that are read."""
+"""The largest number of files that are read in one ZIP file, or of attachments in one e-mail."""
 NESTED_MAX = 2
 UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 TEXT_BYTES_MAX = 2 * 1024 * 1024
@@ -44,7 +44,7 @@ _CODECS = (
 
 
 class DocumentRefused(Exception):
-    """A document that is refused. The message is the cause, in half a sentence."""
+    """The document cannot be read. The message is the reason, without its subject."""
 
 
 def prepare_readers(wanted: str) -> None:
@@ -60,7 +60,7 @@ def prepare_readers(wanted: str) -> None:
 def read_parts(wanted: str, content: bytes) -> list[Part]:
     """Return the parts of a document.
 
-    Raises `DocumentRefused`, and for a damaged document any error of a library.
+    Raises `DocumentRefused`. For a damaged document, it raises any error of a library.
     """
     return list(_parts(wanted, content, "", 0))
 
@@ -104,7 +104,7 @@ def open_archive(content: bytes) -> zipfile.ZipFile:
 
 
 def describe_dangers(content: bytes) -> list[str]:
-    """Return notices about the macros and links of an office document. This reader ignores them."""
+    """Return notices about the macros and links of an office document. The reader ignores macros and links."""
     archive = open_archive(content)
     names = archive.namelist()
     notices = ["its macros are not run"] if any(name.endswith("vbaProject.bin") for name in names) else []

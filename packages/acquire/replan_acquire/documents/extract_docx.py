@@ -161,7 +161,10 @@ def _text_boxes(body: Any) -> Iterator[dict[str, Any]]:
 
 
 def _headers_and_footers(document: Any) -> Iterator[dict[str, Any]]:
-    """Yield the text of each header and footer as a block; no block for a section that repeats the section before."""
+    """Yield each header and footer as a block.
+
+    A header or footer that is the same as in the previous section is left out.
+    """
     for section in document.sections:
         for name, margin in (("header", section.header), ("footer", section.footer)):
             if not margin.is_linked_to_previous and (text := _text(margin._element)):  # noqa: SLF001 - as above
@@ -230,7 +233,7 @@ def _text(element: Any, box: Any = None) -> str:
 
 
 def _is_within(text: Any, element: Any, box: Any) -> bool:
-    """Return whether a text is no part of `element`, because it is in an inner element or is never read."""
+    """Return whether a text does not belong to `element`, because the text is in an inner element or is never read."""
     for outer in text.iterancestors():
         if outer is element:
             return box is None and _is_removed(text)

@@ -1,13 +1,13 @@
 """The program that reads one document in a separate process: bytes on standard input, text on standard output.
 
-It is called with the format (`python extract_main.py pdf`). For a reader of an installed distribution, the module, the
-reader's name and the folders of packages follow. The program imports what the format needs, and confines itself before
-it reads any byte of the document. It writes one JSON object with `parts`, or with `problem`, the cause in half a
-sentence.
+It is called with the format (`python extract_main.py pdf`). For a reader of an installed distribution, more arguments
+follow: the module, the reader's name and the folders of packages. The program imports what the format needs, and
+confines itself before it reads any byte of the document. It writes one JSON object with `parts`, or with `problem`, the
+reason why the document cannot be read.
 
-The confinement limits time and memory. The process may open no file and no socket (`RLIMIT_NOFILE`), and write no file.
-On Linux, a filter of system calls (seccomp) allows only the calls of a computation over open files. Every other call
-fails with "operation not permitted".
+The confinement limits time and memory. The process must not open files or sockets (`RLIMIT_NOFILE`), or write files. On
+Linux, a filter of system calls (seccomp) allows only the calls that a computation over open files needs. Every other
+call fails with "operation not permitted".
 """
 
 import ctypes

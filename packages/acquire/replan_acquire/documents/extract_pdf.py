@@ -28,7 +28,9 @@ OBJECTS_MAX = 60_000
 """The largest number of characters, and of lines, in one page. A larger page is left out."""
 _HYPHENS = ("-", "\u2010")
 SMALL, RAISED_BY = 0.9, 0.15
-"""The largest size of a raised digit and its least height above the line, as shares of the size of the line's text."""
+"""The largest size of a raised digit, and its least height above the line. Both are shares of the size of the line's
+text.
+"""
 _LAYOUT = {"line_margin": 0.7}
 """Two lines belong to one paragraph if they are at most 0.7 of their height apart."""
 _SMALL = (

@@ -1,8 +1,9 @@
 """Finds the tables of PDF pages, and joins the parts of a table on several pages. Only in `extract_main`.
 
 A table continues if the next page begins with a table of the same columns, and only running titles and page numbers are
-between them. Rows that repeat the table's header are left out. A row that the end of a page divides is joined, unless
-both parts have a number in the same column. Each cell of the joined row gets the place of the part with the number.
+between the two. Rows that repeat the table's header are left out. A row that the end of a page divides is joined,
+unless both parts have a number in the same column. Each cell of the joined row gets the place of the part with the
+number.
 """
 
 import itertools
@@ -32,7 +33,7 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row of a table. The lists have one entry a cell: its text, its place, and how many lines of text it has."""
+    """A row of a table. Each list has one entry for each cell: the text, the place, or the number of lines of text."""
 
     cells: list[str]
     places: list[str]
@@ -46,18 +47,18 @@ class FoundTable:
     page: int
     bbox: Box
     columns: tuple[float, ...]
-    """The left edges of its columns, in points."""
+    """The left edges of the columns, in points."""
     rows: list[FoundRow]
     doubtful: list[FoundRow]
     """The rows whose cells span several columns or rows, so that it is not certain which column a cell belongs to."""
     merged: bool
     cut_above: bool
-    """Whether the first row has no upper line. Then it may continue a row of the page before."""
+    """Whether the first row has no upper line. Then the row may continue a row of the previous page."""
     cut_below: bool
-    """Whether the last row has no lower line. Then it may continue on the next page."""
+    """Whether the last row has no lower line. Then the row may continue on the next page."""
 
     joined: bool = False
-    """Whether its rows were added to a table of a page before."""
+    """Whether the rows were added to a table of an earlier page."""
 
     def blocks(self) -> list[dict[str, Any]]:
         """Return the rows as one block of a document, and the doubtful rows as another block.
@@ -107,7 +108,7 @@ def _is_unruled(table: FoundTable) -> bool:
 
 
 def _missing_lines(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the lines that tables lack because the page cuts them off: at its top, and at its bottom.
+    """Return the horizontal lines that tables lack because the page ends: those at its top, and those at its bottom.
 
     A table is cut off if its vertical lines end near the edge of the page, and no horizontal line connects their ends.
     """
@@ -219,7 +220,7 @@ def _is_running(text: str, running: frozenset[str]) -> bool:
 
 
 def _continues_on_page(whole: FoundTable, above: FoundTable, below: FoundTable) -> bool:
-    """Tell from the columns and first rows whether `below` continues a table at the top of the next page."""
+    """Return whether `below`, at the top of the next page, continues a table. Columns and first rows decide."""
     if len(above.columns) != len(below.columns):
         return False
     if any(abs(one - other) > NEAR for one, other in zip(above.columns, below.columns, strict=True)):
@@ -246,7 +247,7 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
     """Return whether two rows are parts of one row.
 
     Two rows whose joined cells would contain two numbers are separate rows. If lines close both rows, the second row
-    must begin without a capital letter, and no column may have text in both.
+    must begin without a capital letter, and no column after the first may have text in both rows.
     """
     pairs = list(zip(above.cells, below.cells, strict=True))
     if any(one[-1:].isdigit() and other[:1].isdigit() for one, other in pairs):
@@ -257,7 +258,7 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
 
 
 def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
-    """Return the row that two parts of a row make.
+    """Return the row that consists of two parts.
 
     The place of a cell is the place of the part with its number, or both places if it is unclear which part has the
     number.

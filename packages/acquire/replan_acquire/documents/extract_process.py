@@ -1,8 +1,8 @@
 """Reads a document in a separate confined process (`extract_main`), within limits of time and of output.
 
-The process gets the open file as its standard input, gets no environment variables, and may open nothing. It is killed
-if it reaches the time limit or the size limit of its output. A hostile file may control the process that reads it, so
-the output is validated like any untrusted input.
+The process gets the open file as its standard input. It gets no environment variables, and cannot open files. It is
+killed if it reaches the time limit or the size limit of its output. A hostile file may control the process that reads
+it, so the output is validated like any untrusted input.
 """
 
 import base64
@@ -61,7 +61,8 @@ class _Row(_Value):
     cells: tuple[str, ...]
     places: tuple[_Place, ...]
     numbers: tuple[int, ...] = ()
-    """The numbers of the columns whose cells hold numbers. The reader has written these numbers with a decimal point.
+    """The numbers of the columns whose cells contain numbers. The reader has written these numbers with a decimal
+    point.
     """
 
 
@@ -239,7 +240,10 @@ def is_extracted(suffix: str) -> bool:
 
 
 def _reader_of(suffix: str) -> list[str]:
-    """Return the arguments of the process that reads a format. Raises `UsageProblem` if two plug-ins read it."""
+    """Return the arguments of the process that reads a format.
+
+    Raises `UsageProblem` if two plug-ins read the format.
+    """
     if suffix in FORMATS:
         return [FORMATS[suffix]]
     name = suffix[1:]
@@ -248,7 +252,8 @@ def _reader_of(suffix: str) -> list[str]:
 
 
 WALL_SECONDS_MAX = 90.0
-"""The time limit for one document, in seconds. It exceeds the processor time, because the machine may be busy."""
+"""The time limit for one document, in seconds. It exceeds the limit of processor time, because the machine may be busy.
+"""
 _PROGRAM = Path(__file__).with_name("extract_main.py")
 _KEPT = 256
 

@@ -1,7 +1,7 @@
 """Reads an XLSX file with openpyxl: the stored values of its visible sheets. Only in `extract_main`.
 
-A number is written with the unit of its number format, such as `37.5 %` or `12.4 €`. Formulas are not calculated and
-macros do not run, because the file stores the values too.
+A number is written with the unit of its number format, such as `37.5 %` or `12.4 €`. Formulas are not calculated,
+because the file also stores their values. Macros are not run.
 """
 
 import datetime as dt
@@ -28,7 +28,7 @@ SHEET_BYTES_MAX = 24 * 1024 * 1024
 """
 COMMENTS_MAX = 1_000
 _THREADED = "Comment:\n    "
-"""The text that Excel writes before a threaded comment. A remark for old programs stands above it."""
+"""The text that Excel writes before a threaded comment. Above it, Excel writes a remark for old programs."""
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)')
 _CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
 _BRACKETS = re.compile(r"\[[^\]]*\]")
@@ -49,7 +49,7 @@ def prepare() -> None:
 def read(content: bytes) -> Mapping[str, Any]:
     """Return the blocks of a document.
 
-    Raises `DocumentRefused` if the file is too large or no Excel document.
+    Raises `DocumentRefused` if the file is too large or is not an Excel document.
     """
     archive = open_archive(content)
     names = archive.namelist()
@@ -128,7 +128,7 @@ def _hidden_columns(sheet: Any) -> frozenset[int]:
 
 
 def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int], str]:
-    """Return the text of each merged cell with words, by the (row, column) of every cell that it covers, from 1.
+    """Return the texts of merged cells, by the (row, column) of each cell that they cover, from 1.
 
     A title with nothing beside it is left out.
     """
@@ -148,7 +148,7 @@ def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int]
 
 
 def _merges_values(sheet: Any) -> bool:
-    """Return whether merged cells make a table doubtful: they have a value, or are a heading inside the table."""
+    """Return whether merged cells make a table doubtful: cells with a value, or a heading inside the table."""
     return any(
         _is_doubtful(sheet, item, sheet.cell(item.min_row, item.min_col).value) for item in sheet.merged_cells.ranges
     )

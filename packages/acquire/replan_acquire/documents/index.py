@@ -1,4 +1,6 @@
-"""The index of a folder's documents: SQLite's full-text search, in memory. The ranking is the same every time.
+"""The index of a folder's documents: SQLite's full-text search, in memory.
+
+The same query gives the same ranking every time.
 
 Files are read in the order of their paths, within limits. Notices list the files that are left out. Links are not
 followed, and hidden files are left out without a notice.
@@ -31,19 +33,19 @@ TOTAL_BYTES_MAX = 24 * 1024 * 1024
 OFFICE_BYTES_MAX = 256 * 1024 * 1024
 ENTRIES_MAX = 20_000
 DEPTH_MAX = 16
-"""How many levels of folders within the folder are read."""
+"""The largest number of levels of inner folders that are read."""
 
 
 READ = "text, Markdown, HTML, CSV, PDF, DOCX, XLSX, e-mails (EML) and ZIP files of these"
 
 
 class FileStamp(NamedTuple):
-    """The state of a file when the folder was listed. Another stamp means another content."""
+    """The state of a file when the folder was listed. A different stamp means different content."""
 
     name: str
     size: int
     changed_ns: int
-    """The time of its last change, in nanoseconds since 1970."""
+    """The time of the file's last change, in nanoseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def read_file(folder: Path, stamp: FileStamp) -> Extracted:
 def read_document(folder: Path, name: str) -> tuple[Document | None, str]:
     """Return the document in a text file and a notice about it.
 
-    The document is None if the file contains none. The notice may be empty.
+    The document is None if the file is not text. The notice may be empty.
     """
     try:
         descriptor = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -150,7 +152,7 @@ def _reason(error: Exception) -> str:
 
 TERMS_MAX = 40
 PER_SOURCE = 3
-"""How many passages of one document may come before the passages of other documents."""
+"""The largest number of passages of one document that may come before passages of other documents."""
 READERS_MAX = 4
 _CANDIDATES = 60
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -218,7 +220,7 @@ def _index_text(text: str) -> str:
 
 
 def open_index(folder: Path) -> DocumentIndex:
-    """Return the index of a folder. It is built again only if a file has changed.
+    """Return the index of a folder. The index is built again only if a file has changed.
 
     Raises:
         OSError: the folder cannot be read.

@@ -1,4 +1,4 @@
-"""Cuts documents into passages that end with a paragraph, and writes the record of a search. Pure."""
+"""Divides documents into passages that end with a paragraph, and writes the record of a search. Pure."""
 
 import json
 import unicodedata
@@ -14,7 +14,7 @@ PASSAGES_MAX = 10
 PASSAGE_CHARACTERS_MAX = 1500
 NAME_CHARACTERS_MAX = 500
 NOTICES_MAX = 20
-"""The largest number of notices about one search. One more line counts further notices."""
+"""The largest number of notices about one search. One more line states the number of further notices."""
 QUERY_CHARACTERS_MAX = 400
 
 
@@ -72,7 +72,7 @@ PASSAGE_CHARACTERS = 900
 
 
 def found_passage(source: str, title: str, text: str, place: str = "") -> Passage:
-    """Return a passage that a service or a server has found, within the limits."""
+    """Return a passage that a service or a server has found, cut to the limits."""
     text, place = clean_text(text)[:PASSAGE_CHARACTERS_MAX], clean_text(place)[:100]
     language = language_of(text)
     return Passage(
@@ -161,6 +161,9 @@ def _short_lines(document: Document) -> Iterator[_Line]:
 
 
 def _places_after(places: tuple[tuple[int, str], ...], at: int) -> tuple[tuple[int, str], ...]:
-    """Return the places of a line's remaining text after an offset. The first is the place that contains the offset."""
+    """Return the places of a line's remaining text after an offset.
+
+    The first of them is the place that contains the offset.
+    """
     before = [place for offset, place in places if offset <= at]
     return (*(((0, before[-1]),) if before else ()), *((offset - at, place) for offset, place in places if offset > at))

@@ -12,17 +12,17 @@ class McpSearch(Config):
     """The search tool of an MCP server."""
 
     url: Annotated[str, Field(max_length=2000)] = ""
-    """The address of a server that listens, such as `https://HOST/mcp`; empty for a program."""
+    """The address of a running server, such as `https://HOST/mcp`; empty if `command` is given."""
     command: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    """The program that is the server, with its arguments; empty for an address."""
+    """The program of the server, with its arguments; empty if `url` is given."""
     environment: tuple[str, ...] = ("PATH", "HOME")
-    """The environment variables that the program sees: `NAME` is passed on, `NAME=value` is set."""
+    """The environment variables of the program: `NAME` is passed on, and `NAME=value` is set."""
     token_variable: str = ""
-    """The environment variable with the bearer token of an address; empty for none."""
+    """The environment variable with the bearer token for the address; empty for no token."""
     tool: Annotated[str, Field(min_length=1, max_length=200)]
-    """The name of the search tool at the server."""
+    """The name of the server's search tool."""
     arguments: Mapping[str, Any] = Field(default_factory=lambda: {"query": "{query}"})
-    """Its arguments; in their texts `{query}` stands for the query and `{limit}` for the number of passages."""
+    """The arguments of the tool. `{query}` stands for the query, and `{limit}` for the number of passages."""
 
     @model_validator(mode="after")
     def _require_one_place(self) -> "McpSearch":

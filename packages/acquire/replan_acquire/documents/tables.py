@@ -77,7 +77,7 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def _count_headers(rows: Sequence[Row]) -> int:
-    """Return how many rows name the columns: the first row, and rows below it with units or parts of names."""
+    """Return how many rows name the columns: the first row, and the next rows with units or parts of names."""
     if not rows or any(_is_number(cell) for cell in rows[0][1]):
         return 0
     heads = 1
@@ -97,7 +97,7 @@ def _is_number(cell: str) -> bool:
 def _names(headers: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of the columns; empty for a column whose name is uncertain.
 
-    If the upper of two rows has gaps, its names may span several columns, but it is uncertain which columns.
+    If the upper of two rows has gaps, its names may span several columns. Then it is uncertain which columns they span.
     """
     if not headers:
         return []
@@ -166,7 +166,7 @@ def table_lines(text: str) -> list[tuple[int, str]]:
     """Return the rows of a file as lines, with the numbers of the lines in which they begin.
 
     The first rows name the columns. An empty line ends a table if a header or a narrower row follows it. A row may have
-    more or fewer cells than there are names.
+    more cells than there are names, or fewer.
     """
     return [line for table in split_tables(_rows(text)) for line in row_texts(table)]
 

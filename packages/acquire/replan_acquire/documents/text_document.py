@@ -1,7 +1,7 @@
 """Decodes text documents, and finds their lines, title, language and decimal mark. Pure.
 
-Scripts, styles, comments and struck text of HTML pages are left out, and superscript digits stay superscript. The
-standard library's parser needs quadratic time for some broken pages, so this module finds tags only by their brackets.
+Scripts, styles, comments and struck text of HTML pages are left out. Superscript digits stay superscript. The standard
+library's parser needs quadratic time for some broken pages, so this module finds tags only by their brackets.
 """
 
 import html
@@ -14,7 +14,9 @@ from replan_acquire.documents.tables import markdown_lines, row_texts, table_lin
 from replan_acquire.quantities.numerals import DecimalMark, decimal_mark, language_of
 
 RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
-"""Digits to superscript digits, for `str.translate`. Otherwise a footnote's number would become a digit of a number."""
+"""A map from digits to superscript digits, for `str.translate`. So a footnote's number does not become a part of
+another number.
+"""
 LIGATURES = str.maketrans(
     {
         "\ufb00": "ff",
@@ -26,7 +28,7 @@ LIGATURES = str.maketrans(
         "\ufb06": "st",
     }
 )
-"""Ligatures to the letters that they stand for, for `str.translate`."""
+"""A map from ligatures to their letters, for `str.translate`."""
 
 
 _RAW = frozenset({"script", "style", "template", "noscript", "svg"})
@@ -51,7 +53,7 @@ _HEAD_CHARACTERS = 20_000
 
 
 def html_lines(page: str) -> list[tuple[int, str]]:
-    """Return the lines of a page's text, with the numbers of the lines in which they begin.
+    """Return the lines of a page's text, each with the number of the line of the file in which it begins.
 
     A heading begins with `#`. In tables, each cell has the name of its column before it.
     """
@@ -196,7 +198,7 @@ def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
 def _find_end(page: str, mark: str, position: int) -> int:
     """Return the offset after the next `mark`.
 
-    If there is none, return the end of the page, so that nothing is searched twice.
+    Without a further `mark`, return the end of the page, so that no text is searched twice.
     """
     found = page.find(mark, position)
     return len(page) if found < 0 else found + len(mark)

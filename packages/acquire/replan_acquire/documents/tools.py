@@ -1,7 +1,7 @@
 """The search tool: searches a folder, a service or an MCP server, and returns the passages as JSON.
 
-Its arguments are `{"query": TEXT, "limit": NUMBER}`. It changes nothing. The run records the result. Quotes are checked
-against the record, and a successful search is never repeated.
+Its arguments are `{"query": TEXT, "limit": NUMBER}`. The tool changes nothing. The run records the result, and checks
+quotes against this record. A successful search is never repeated.
 """
 
 import json
@@ -71,7 +71,7 @@ async def _mcp_search_call(
 class _McpSearchCall(PreparedCall):
     call: PreparedCall
     server: str
-    """The source of each result that names no source."""
+    """The source of each result that does not state a source."""
     limit: int
 
     @property
@@ -89,7 +89,10 @@ class _McpSearchCall(PreparedCall):
 
 
 def read_answer(text: str, server: str) -> Iterator[Passage]:
-    """Yield the passages of an answer: the results in its list, or else passages cut from the whole text."""
+    """Yield the passages of an answer: the results in its list.
+
+    If the answer has no list, its text is divided into passages.
+    """
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -136,9 +139,11 @@ class SearchPlaces(Config):
     folder: Annotated[str, Field(max_length=4096)] = ""
     """The absolute path of a folder of documents; empty if there is no folder."""
     endpoint: Annotated[str, Field(max_length=2000)] = ""
-    """The address of a service with SearXNG's JSON interface, such as `https://HOST/search`; empty for none."""
+    """The address of a service with SearXNG's JSON interface, such as `https://HOST/search`; empty if there is no
+    service.
+    """
     mcp: McpSearch | None = Field(default=None, exclude_if=operator.not_)
-    """The search tool of an MCP server; None for none."""
+    """The search tool of an MCP server; None if there is no server."""
 
 
 def search_tool(

@@ -1,4 +1,4 @@
-"""Searches with a service that has SearXNG's JSON interface. A fault has a code, and is not retried here.
+"""Searches with a service that has SearXNG's JSON interface. A fault has a code. This module does not retry a search.
 
 The connection goes only to a checked address, because the name of a public endpoint must not lead to this machine or
 into a private network. Redirects and proxies are not used, and compressed answers are not read.
@@ -24,7 +24,7 @@ _PASSING_STATUSES = frozenset({408, 425, 429})
 
 
 class WebSearchFailed(Exception):
-    """A failed search. `passing` tells whether another try may soon succeed."""
+    """A search failed. `passing` tells whether another try may soon succeed."""
 
     def __init__(self, code: SearchFault, cause: str, *, passing: bool = False) -> None:
         self.code, self.passing = code, passing
@@ -32,7 +32,7 @@ class WebSearchFailed(Exception):
 
 
 class _PrivateAddress(OSError):
-    """A public name that leads to a private address."""
+    """A public host name leads to a private address."""
 
 
 class _CheckedBackend(httpcore2.AsyncNetworkBackend):

@@ -1,7 +1,7 @@
 """The format `quantity` of answers: a number with a unit. Pure.
 
-The schema of an answer may have these keys: `unit` and `short_unit`, in which the number is stated, its bounds
-`minimum` and `maximum`, and `units`, which declares further units (`replan_acquire.quantities.units.UnitTable`).
+The schema of an answer may have these keys: `unit` and `short_unit` (the units in which a number may be stated),
+`minimum` and `maximum` (its bounds), and `units` (further units, `replan_acquire.quantities.units.UnitTable`).
 """
 
 import math
@@ -31,7 +31,7 @@ def problem(schema: Schema, answer: str) -> str:
 
 
 def read_quantity(schema: Schema, answer: str) -> Quantity | Refusal:
-    """Return the number in an answer, in the unit of the question; or the reason why there is no number."""
+    """Return the number in an answer, in the unit of the question; or why the answer states no number."""
     unit, table = str(schema.get("unit", "")), UnitTable(schema.get("units", {}))
     read = read_value(answer, unit, table)
     if isinstance(read, Refusal) and "short_unit" in schema:

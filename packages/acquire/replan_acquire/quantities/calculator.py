@@ -1,7 +1,7 @@
 """The calculator evaluates the formulas of fields, in the order of their dependencies, and checks between formulas.
 
-If a formula has no result, such as after a division by zero, the calculation is blocked with the reason. It never
-raises. Each formula is evaluated once, so the time grows with the length of the formulas.
+If a formula has no result, such as after a division by zero, `calculate` does not raise an error, but returns the
+reason (`Blocked`). Each formula is evaluated once, so the time grows with the length of the formulas.
 """
 
 import itertools
@@ -19,7 +19,7 @@ from runtime.core.events import Value
 
 
 class Blocked(Value):
-    """Why a calculation has no result."""
+    """The reason why a calculation has no result."""
 
     code: BlockCode
     message: str
@@ -63,7 +63,7 @@ def calculation_order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def calculate(formula: str, unit: str, values: Mapping[str, Quantity], table: UnitTable) -> Quantity | Blocked:
-    """Return the value of a formula in a unit, or why it has none. `values` are the known values of its names."""
+    """Return the value of a formula in a unit, or why it has no value. `values` has the known values of the names."""
     try:
         parsed = parse_formula(formula)
     except FormulaUnreadable as error:
@@ -162,7 +162,7 @@ def check_dimensions(text: str, units: Mapping[str, str], table: UnitTable) -> s
 
 
 def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> Truth | Blocked:
-    """Return whether a check holds for the known values, or why this is unknown."""
+    """Return whether a check holds for the known values, or why this is not known."""
     try:
         check = parse_check(text)
     except FormulaUnreadable as error:
@@ -200,7 +200,7 @@ _CERTAIN = frozenset({BlockCode.MIXED_CURRENCIES, BlockCode.WRONG_DIMENSION, Blo
 
 @dataclass(frozen=True, slots=True)
 class FormulaProblem:
-    """Why a formula cannot be used."""
+    """The reason why a formula cannot be used."""
 
     path: str
     """The field that has the formula."""

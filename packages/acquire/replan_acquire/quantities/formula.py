@@ -1,4 +1,6 @@
-"""Formulas: arithmetic over the names of fields. A formula is parsed into a closed set of nodes, and never executed.
+"""Formulas: arithmetic over the names of fields. A formula is parsed into nodes of fixed types.
+
+It is never executed as code.
 
 A formula has numbers, names such as `market.buildings`, `+ - * / **`, parentheses, and the functions `min`, `max` and
 `sum`.
@@ -78,7 +80,7 @@ class Formula:
 
 
 class FormulaUnreadable(ValueError):
-    """A text is not a formula. The message says why."""
+    """A text is not a formula. The message says what is wrong."""
 
 
 _OPERATORS: Mapping[type[ast.operator], Operator] = {

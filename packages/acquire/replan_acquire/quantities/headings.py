@@ -1,4 +1,4 @@
-"""Reads the units and scales that stand before a number: in its column's name, its table's caption, or its sentence.
+"""Reads the units and scales before a number: in the name of its column, the caption of its table, or its sentence.
 
 A row of a table is written as `name: cell | name: cell`. It begins with `(merged cells) |` if it is uncertain which
 name belongs to which cell (`replan_acquire.documents.tables`).
@@ -92,7 +92,7 @@ def _is_named(own: str) -> bool:
 
 
 def _row_names_it(line: str, position: int) -> bool:
-    """Return whether a row is a name and one value, or the number's cell also has a unit."""
+    """Return whether a row consists of a name and one value, or the number's cell also has a unit."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     end = line.find("|", position)
     own = line[line.rfind("|", 0, position) + 1 : len(line) if end < 0 else end].strip()

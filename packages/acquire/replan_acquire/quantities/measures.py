@@ -1,6 +1,6 @@
-"""Arithmetic of ranges with dimensions. A result ranges over all values that the inputs allow.
+"""Arithmetic of ranges with dimensions. The range of a result contains all values that the inputs allow.
 
-Inputs count as independent of each other. So a name that stands twice in a formula can make a range wider than
+Inputs are treated as independent of each other. So a name that a formula has twice can make a range wider than
 necessary, but never narrower.
 """
 
@@ -18,7 +18,7 @@ _BASE_MAX = MAGNITUDE_MAX * 1e30  # Base units may be small, as grams are: the r
 
 
 class BlockCode(StrEnum):
-    """Why a calculation is blocked."""
+    """The reason why a calculation is blocked."""
 
     MISSING_INPUT = "missing_input"
     DIVISION_BY_ZERO = "division_by_zero"
@@ -71,7 +71,7 @@ def _factor(name: str, power: float) -> str:
 
 
 def check_same(first: Dimensions, second: Dimensions, verb: str) -> None:
-    """Raise `Blockage` unless both dimensions are the same. `verb` begins the error's message, such as `adds`."""
+    """Raise `Blockage` unless both dimensions are the same. `verb` is the verb of the message, such as `adds`."""
     if first == second:
         return
     here, there = (sorted(name for name, _ in side if name in CODES) for side in (first, second))

@@ -1,8 +1,8 @@
 """Numerals: written numbers, the scale words beside them, and the decimal mark of a document.
 
 `1.234` is about one in an English text, but over a thousand in a Portuguese text. If all unambiguous numbers of a
-document use one mark, this is the document's decimal mark. If they use both marks, the document has no decimal mark. A
-document without unambiguous numbers has the decimal mark of its language.
+document use the same mark, it is the document's decimal mark. If they use both marks, the document has no decimal mark.
+A document without unambiguous numbers has the decimal mark of its language.
 """
 
 import re
@@ -163,8 +163,8 @@ _LONG_SCALE = frozenset({"de", "es", "fr", "it", "nl", "pl", "pt"})
 def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int, tuple[float, ...]]:
     """Return the end of the scale word at an offset, and its possible factors. Return (start, (1,)) for no scale word.
 
-    If the number is not an amount of money, `k` and `M` count only directly after it, because `5 m` is a length.
-    The letters `m`, `B` and `T` count only for money.
+    If the number is not an amount of money, `k` and `M` are scales only directly after it, because `5 m` is a length.
+    The letters `m`, `B` and `T` are scales only for money.
     """
     match = _WORD.match(text, start)
     if match and _ends(text, match.end("word")):

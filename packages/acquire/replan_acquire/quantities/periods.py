@@ -23,9 +23,9 @@ _SENTENCE = re.compile(r"[.!?](?=\s|$)|\n")
 def period_of(text: str, start: int, end: int, title: str = "") -> str:
     """Return the year, or the range of years, of the quantity between two offsets; empty if no year is stated.
 
-    The result is read from the nearest of these that names a year: the name of the column, the row, the clause, the
-    sentence, the line above the table, the heading above, the title. If this part names several years, the result is
-    empty.
+    These parts are searched in order: the name of the column, the row, the clause, the sentence, the line above the
+    table, the heading above, the title. The first part that names a year decides. If this part names several years, the
+    result is empty.
     """
     for years in _nearest(text, start, end, title):
         found = dict.fromkeys(years)
@@ -64,7 +64,7 @@ def _nearest(text: str, start: int, end: int, title: str) -> Iterator[list[str]]
 
 
 def _year_cell(cell: str) -> Iterator[str]:
-    """Yield the year in a cell that holds only a year, or a name for years and a year.
+    """Yield the year of a cell that contains only a year, or only a word such as `year` and a year.
 
     Also yield the years of dates.
     """

@@ -8,7 +8,7 @@ from pydantic import model_validator
 from runtime.core.events import Value
 
 MAGNITUDE_MAX = 1e30
-"""The largest number that a text may state or a calculation may give. A larger number is out of range."""
+"""The largest number that a text may state or a calculation may have as its result. A larger number is out of range."""
 
 
 class Quantity(Value):
@@ -38,7 +38,7 @@ class Quantity(Value):
 
 
 class RefusalCode(StrEnum):
-    """Why a text or a conversion gives no quantity."""
+    """The reason why a text or a conversion gives no quantity."""
 
     NO_NUMBER = "no_number"  # the text has no number
     SEVERAL_NUMBERS = "several_numbers"  # the text has more than one quantity, and no range
@@ -55,7 +55,7 @@ class RefusalCode(StrEnum):
 
 
 class Refusal(Value):
-    """Why there is no quantity. It is returned, never raised."""
+    """The reason why there is no quantity. A refusal is returned, never raised."""
 
     code: RefusalCode
     message: str

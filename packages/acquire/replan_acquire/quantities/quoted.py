@@ -24,8 +24,8 @@ VALUE_CHARACTERS_MAX = 500
 def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = "") -> Quantity | Refusal:
     """Return the only value that a text states, in `unit`; or why there is not exactly one value.
 
-    A number without a unit counts as in `unit`. `mark` is the decimal mark of the text's writer; empty if it is
-    unknown.
+    A number without a unit is taken as a number in `unit`. `mark` is the decimal mark of the text's writer; empty if it
+    is unknown.
     """
     if len(text) > VALUE_CHARACTERS_MAX:
         return Refusal(code=RefusalCode.TOO_LONG, message=f"the text has more than {VALUE_CHARACTERS_MAX} characters")
@@ -58,7 +58,7 @@ def _without_unit(
 ) -> Quantity | Refusal:
     """Return the value of a text that has no known unit.
 
-    It is refused if words after the number may be an unknown unit.
+    The text is refused if words after the number may be an unknown unit.
     """
     rest = text[whole.end :].strip(" \u00a0.!")
     if rest:
@@ -90,7 +90,7 @@ SOURCE_CHARACTERS_MAX = 8000
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text that is quoted."""
+    """A text with quotes, and its decimal mark and language."""
 
     text: str
     mark: DecimalMark = ""
@@ -116,7 +116,7 @@ def find_quoted_value(
     table: UnitTable,
     declared: Mapping[str, str] | None = None,
 ) -> Found | Refusal:
-    """Return the quantity that a quote and a value name in a source, in the unit `wanted`, or why there is none.
+    """Return the quantity to which a quote and a value refer, in the unit `wanted`, or why there is none.
 
     Args:
         source: The text that the quote comes from.
@@ -187,7 +187,7 @@ class _Reader:
         return Found(read.model_copy(update={"unit": self.wanted}), whole.start, whole.end)
 
     def _contradiction(self, text: str, whole: Whole, form: UnitForm) -> str:
-        """Return why the sentence contradicts the rates that a quantity leaves out; empty without a contradiction."""
+        """Return why the sentence contradicts the rates that a quantity leaves out; empty if it does not."""
         if not form.left_out:
             return ""
         units, unknown = other_rates(text, whole, self.table)
@@ -219,7 +219,7 @@ def _refuse_cut_number(text: str, start: int, end: int) -> Refusal:
 
 
 def _names(value: str, given: list[WrittenNumber], text: str, number: WrittenNumber) -> bool:
-    """Return whether a value means a number of the text: it has the same digits as written, or the same size."""
+    """Return whether a value refers to a number of the text: both have the same written digits, or the same size."""
     digits = fold(value).strip()
     written = fold(text[number.start : number.end])
     if digits and re.search(rf"(?<![\d.,]){re.escape(digits)}(?![\d]|[.,]\d)", written) and digits[-1:].isdigit():

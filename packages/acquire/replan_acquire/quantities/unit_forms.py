@@ -37,7 +37,7 @@ def _short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def with_words(declared: Mapping[str, str], words: Iterable[str]) -> dict[str, str]:
-    """Return the units of a profile, and more units from the words of a field: the nouns after `per`, with the value 1.
+    """Return the units of a profile, and the nouns after `per` in the words of a field as units with the value 1.
 
     A field that is called `visits per person` is per person, even if the profile declares no unit `person`.
     """
@@ -64,7 +64,7 @@ class UnitForm(NamedTuple):
 def find_form(
     written: Sequence[str], wanted: str, given: str, table: UnitTable, declared: Mapping[str, str]
 ) -> "UnitForm | Refusal":
-    """Return the form in which a source writes a wanted unit, or why the source's unit is not a form of it.
+    """Return the form in which a source writes a wanted unit, or why the source's unit does not fit.
 
     A source may leave counted units out. It may leave out another rate only if the unit that a model or a profile
     gives has that rate. A number without a unit is a count or a plain number.

@@ -95,7 +95,7 @@ _SPELLINGS = {"²": "**2", "³": "**3", "·": "*", "⋅": "*", "×": "*"}
 
 
 class UnitUnreadable(ValueError):
-    """A text is not a unit. The message says why."""
+    """A text is not a unit. The message says what is wrong."""
 
 
 def unit_names(text: str) -> Mapping[str, int]:
@@ -227,7 +227,7 @@ class UnitTable:
         self._units: dict[str, Unit] = {}
 
     def problems(self) -> dict[str, str]:
-        """Return the declared names that cannot be used, and the cause for each in one line."""
+        """Return the declared names that cannot be used, each with the reason in one line."""
         found = {}
         if len(self._declared) > DECLARED_MAX:
             return {next(iter(self._declared)): f"more than {DECLARED_MAX} units are declared"}

@@ -81,17 +81,19 @@ class Whole:
     """A quantity in a text."""
 
     start: int
-    """The offset at which it begins, including its sign or currency."""
+    """The offset at which the quantity begins, including its sign or currency."""
     core_end: int
     """The offset at which its number, scale, currency and unit end. A quote must contain all of these."""
     end: int
-    """The offset at which it ends, including its rates."""
+    """The offset at which the quantity ends, including its rates."""
     units: tuple[str, ...] = ()
-    """Its unit; several units if a currency sign may mean several currencies, no unit if none is written."""
+    """The possible units. There are several if a currency sign may mean several currencies, and none if no unit is
+    written.
+    """
     factor: float = 1.0
     """The factor that multiplies its number, such as 0.01 for `per 100 km`."""
     offset: float = 0.0
-    """The number that is added after multiplying: the zero of a temperature scale in kelvin."""
+    """The number that is added after the multiplication: the zero of a temperature scale, in kelvin."""
     doubt: str = ""
 
     @property
@@ -174,7 +176,7 @@ def _is_minor(text: str, match: "re.Match[str]") -> bool:
 
 
 def _counted_words(text: str, end: int) -> tuple[int, str]:
-    """Return the end of the nouns after a number, and these nouns, at most three.
+    """Return the end of the nouns after a number, and the nouns (at most three).
 
     The number may count the things that the nouns name.
     """
@@ -189,7 +191,7 @@ def _counted_words(text: str, end: int) -> tuple[int, str]:
 
 
 def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str, *, spaced: bool, money: bool) -> str:
-    """Return why the words beside a number make the number doubtful; empty if the number is not doubtful."""
+    """Return why the words beside a number make it doubtful; empty if the number is not doubtful."""
     if rates:
         return f"{rates!r} cannot be read"
     if number.spaced and not spaced:

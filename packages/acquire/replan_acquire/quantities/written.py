@@ -37,11 +37,11 @@ class WrittenNumber:
     """A number, or a range of numbers, in a text."""
 
     start: int
-    """The offset at which it begins, including its sign or currency."""
+    """The offset at which the number begins, including its sign or currency."""
     end: int
-    """The offset at which it ends, including its scale word, percent sign or currency."""
+    """The offset at which the number ends, including its scale word, percent sign or currency."""
     readings: tuple[tuple[float, float], ...]
-    """The meanings as (low, high); several if it is ambiguous."""
+    """The meanings as (low, high); several meanings if the number is ambiguous."""
     currencies: tuple[str, ...] = ()
     """The currencies that its sign or code may mean; empty if no currency is written."""
     share: str = ""
@@ -49,7 +49,7 @@ class WrittenNumber:
     scaled: bool = False
     """Whether a scale word or a power of ten is written."""
     spaced: bool = False
-    """Whether plain spaces separate its thousands in an English text. Then it may be two numbers."""
+    """Whether plain spaces separate the thousands in an English text. Then the text may state two numbers."""
 
     @property
     def shown(self) -> tuple[str, ...]:
