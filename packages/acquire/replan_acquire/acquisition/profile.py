@@ -82,7 +82,7 @@ class Decomposition(Config):
 
 
 class FormulaCheck(Config):
-    """A comparison of two formulas, and the reason for it."""
+    """A comparison of two formulas, and the reason that people see."""
 
     check: Formula
     """Two formulas with one of `<`, `<=`, `>`, `>=`, `==` between them. Units are compared too."""
