@@ -98,7 +98,7 @@ class InboxContract:
         for key in ("one", "two"):
             await journal.post("b", key, "body")
         facts: list[Fact[Toy]] = [Fact(Counted(number=1), inbox=inbox)]
-        with pytest.raises(JournalError, match="no message -?[0-9] was posted"):
+        with pytest.raises(JournalError, match=r"no message -?[0-9] was posted"):
             await journal.append("a", after=0, epoch=epoch, facts=facts, summary=RUNNING)
         assert await journal.read("a") == []
 
