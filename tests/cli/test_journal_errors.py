@@ -126,7 +126,7 @@ def test_a_journal_that_is_empty_or_missing_beside_its_anchors_is_no_new_one(
         journal.touch(0o600)
     run = ["run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", "single"]
     for command in (["runs"], ["show", "--last"], run, ["cancel", "zzzzzzzz"]):
-        assert_refused(replan(*command), "missing or empty, but a run was written to it", "begin with an empty one", code=9)
+        assert_refused(replan(*command), "missing or empty, but a run was written", "begin with an empty one", code=9)
     assert not emptied or journal.read_bytes() == b""
     (journal.parent / "journal.sqlite3-anchors").unlink()
     journal.unlink(missing_ok=True)
