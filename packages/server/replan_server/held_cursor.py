@@ -15,16 +15,16 @@ LEASE_SECONDS = 60.0
 UNREADABLE = (JournalDamaged, RunNotFound, KindUnknown, UsageProblem)
 """The errors which mean that this process cannot read a run."""
 LEAVE_SECONDS = 2.0
-"""The time limit in seconds for releasing a cursor. After this time, the lease ends by itself."""
+"""The time limit in seconds for releasing a cursor. If the release fails, the lease ends later by itself."""
 
 
 class HeldCursor:
-    """A cursor for the sender of this process."""
+    """A cursor that this process holds or tries to hold."""
 
     def __init__(
         self, journal: Journal[Any], name: str, *, passed: frozenset[str], topic: str, ask_seconds: float = 0.0
     ) -> None:
-        """Take the cursor's name. `passed` has the statuses of the runs whose records a new cursor skips."""
+        """Store the name of the cursor. `passed` has the statuses of the runs whose records a new cursor skips."""
         self._journal, self._name, self._passed = journal, name, passed
         self._owner, self._topic, self._ask_seconds = identity(), topic, ask_seconds
         self._left_out: set[str] = set()
@@ -36,7 +36,7 @@ class HeldCursor:
         return self._until > trio.current_time()
 
     async def hold(self) -> bool:
-        """Hold the cursor or renew it. Return whether this process holds it. Raises `JournalError`."""
+        """Claim the cursor, or renew the claim. Return whether this process holds the cursor. Raises `JournalError`."""
         now = trio.current_time()
         if now >= self._ask_at:
             held = await self._journal.hold_cursor(
@@ -47,7 +47,7 @@ class HeldCursor:
         return self.is_held
 
     async def behind(self) -> AsyncGenerator[Behind]:
-        """Yield the runs with records after the cursor, except the excluded runs."""
+        """Yield the runs with records after the cursor, except the runs that `leave_out` has excluded."""
         beyond = 0
         while rows := await self._journal.behind(self._name, beyond=beyond):
             beyond = rows[-1].number
@@ -64,14 +64,17 @@ class HeldCursor:
         log.get_logger(self._topic).warning("run.left_out", run_id=run, reason=str(error))
 
     async def move(self, positions: Mapping[str, int]) -> bool:
-        """Move the cursor to the given last record of each run. Return False if another process now holds it."""
+        """Move the cursor to a record of each run in `positions`.
+
+        Return False if another process holds the cursor now.
+        """
         moved = await self._journal.move_cursor(self._name, self._owner, positions)
         if not moved:
             self.lose()
         return moved
 
     def lose(self) -> None:
-        """Treat the cursor as held by another process until the next request for it."""
+        """Treat the cursor as held by another process until `hold` claims it again."""
         self._until = self._ask_at = -1.0
 
     async def leave(self) -> None:

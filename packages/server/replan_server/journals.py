@@ -1,6 +1,6 @@
 """Opens journals in Postgres, for URLs `postgresql://…`.
 
-The packages of the extras are imported only when such a journal is opened.
+The packages of the extras are imported only when a journal in Postgres is opened.
 """
 
 from collections.abc import Mapping
@@ -53,9 +53,12 @@ def _open_wakeup(url: str, place: str) -> WakeUp:
 
 
 def _open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatcher]:
-    """Return a context with the dispatcher. Entering it raises the errors of `procrastinate.open_dispatcher`."""
+    """Return a context manager that yields the dispatcher.
+
+    Entering the context raises the errors of `procrastinate.open_dispatcher`.
+    """
     if find_spec("procrastinate") is None:
-        raise UsageProblem("workers need the extra worker", hint=install_command("server", "worker"))
+        raise UsageProblem("workers need the packages of the extra `worker`", hint=install_command("server", "worker"))
     from replan_server.workers import procrastinate  # noqa: PLC0415 -- an optional extra, and slow to load
 
     return procrastinate.open_dispatcher(_address(url, place))
@@ -76,7 +79,7 @@ def _open_raw(url: str) -> AbstractContextManager[RawStore]:
 
 
 def _upgrade(url: str, roles: Mapping[str, str]) -> int:
-    """Upgrade the tables of the journal. If the extra `worker` is installed, make the tables of its queue too."""
+    """Upgrade the tables of the journal. If the extra `worker` is installed, make the tables of the queue too."""
     address = _address(url)
     from replan_server.postgres import raw  # noqa: PLC0415 -- of an extra, after its check
 
@@ -88,12 +91,12 @@ def _upgrade(url: str, roles: Mapping[str, str]) -> int:
 
 
 def _check_extra() -> None:
-    """Raise `UsageProblem` if the extra that a database needs is missing."""
+    """Raise `UsageProblem` if the packages of the extra `postgres` are not installed."""
     try:
         import psycopg  # noqa: F401, PLC0415 -- an optional extra, and slow to load
     except ImportError:
         hint = install_command("server", "postgres")
-        raise UsageProblem("a journal in Postgres needs the extra postgres", hint=hint) from None
+        raise UsageProblem("a journal in Postgres needs the packages of the extra `postgres`", hint=hint) from None
 
 
 POSTGRES = JournalScheme(

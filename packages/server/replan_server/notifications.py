@@ -19,11 +19,13 @@ PREFIX = "whsec_"
 SECRET_BYTES = range(24, 65)
 """The number of bytes that a secret may have in Standard Webhooks."""
 SECRETS_MAX = 4
-"""The largest number of secrets that sign a message. One secret is usual. Two are in use while one is replaced."""
+"""The largest number of secrets that sign a message. Usually there is one secret, and there are two while a secret is
+being replaced.
+"""
 
 WebhookEvent = Literal["waiting", "parked", "finished", "limit_near"]
 
-_HINT = f"{PREFIX} and the base64 of 24 to 64 random bytes"
+_HINT = f"{PREFIX} followed by 24 to 64 random bytes in Base64"
 
 
 class ReceiverEntry(Config):
@@ -34,7 +36,7 @@ class ReceiverEntry(Config):
     a limit.
     """
     page: Annotated[str, Field(max_length=2000)] | None = None
-    """The address of `replan serve` for people. With it, messages have a link to the page."""
+    """The address of `replan serve` for people. If it is set, messages link to it."""
 
     @model_validator(mode="after")
     def _has_a_page(self) -> Self:
@@ -54,9 +56,10 @@ class WebhookEntry(ReceiverEntry):
     """An address to which signed messages are posted."""
 
     url: Annotated[str, Field(max_length=2000)]
-    """The address: `https`, or plain `http` to this machine or to a private address in digits."""
+    """The address: `https`, or plain `http` to this machine or to a private IP address."""
     secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
-    """Secrets; each signs every message. To replace one, list the new one before it, and remove the old one later."""
+    """Secrets that sign every message. To replace a secret, list the new one before it, and remove the old one later.
+    """
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:
@@ -69,7 +72,7 @@ def _check_secrets(secrets: tuple[SecretStr, ...]) -> None:
     """Raise a config error if a secret does not have the form of Standard Webhooks."""
     for secret in secrets:
         if _key_of(secret) is None:
-            raise config_error("a secret is not of the form of Standard Webhooks", ("secrets",), _HINT)
+            raise config_error("a secret does not have the form of Standard Webhooks", ("secrets",), _HINT)
 
 
 def _key_of(secret: SecretStr) -> bytes | None:
@@ -93,15 +96,15 @@ def _check_url(text: str, key: str, *, query: bool) -> None:
         parts = urlsplit(text)
         host, _ = parts.hostname or "", parts.port
     except ValueError:
-        raise config_error("no address", (key,), "such as https://HOST/PATH") from None
+        raise config_error("this is not a URL", (key,), "such as https://HOST/PATH") from None
     if parts.scheme not in ("http", "https") or not is_name(host) or not text.isascii() or not text.isprintable():
-        raise config_error("not an http or https address", (key,), "such as https://HOST/PATH")
+        raise config_error("this is not an http or https URL", (key,), "such as https://HOST/PATH")
     if "@" in parts.netloc or parts.fragment or " " in text or (parts.query and not query):
-        cause = "the address holds a user name, a fragment or white space"
+        cause = "the URL contains a user name, a fragment or white space"
         raise config_error(cause if query else f"{cause}, or a query", (key,), "such as https://HOST/PATH")
     if parts.scheme == "http" and not is_local(host):
-        hint = "use https, localhost, or a private address in digits"
-        raise config_error("plain http would send this in the clear", (key,), hint)
+        hint = "use https, or http to localhost or to a private IP address"
+        raise config_error("plain http to this host would not be encrypted", (key,), hint)
 
 
 class PersonEntry(Config):
@@ -110,11 +113,15 @@ class PersonEntry(Config):
     webhooks: Annotated[tuple[str, ...], Field(min_length=1)]
     """The names of the webhooks whose messages have this person's links. Only this person may read these messages."""
     may: Literal["answer", "approve"] = "answer"
-    """The questions that the links answer: ordinary ones, or also approvals, reviews, and the outcomes of tool calls.
+    """The questions that the links answer: ordinary questions, or also approvals, reviews, and the outcomes of tool
+    calls.
     """
 
     def may_answer(self, *, people_only: bool) -> bool:
-        """Return whether this person may answer a question. `people_only` says that no program may answer it."""
+        """Return whether this person may answer a question.
+
+        If `people_only` is set, no program may answer the question.
+        """
         return self.may == "approve" or not people_only
 
 
@@ -122,7 +129,8 @@ class AnswerLinks(Config):
     """The settings of signed links that answer questions."""
 
     secrets: Annotated[tuple[SecretStr, ...], Field(min_length=1, max_length=SECRETS_MAX)]
-    """Secrets of the form of a webhook's. The first secret signs links. Links signed with any of them are accepted."""
+    """Secrets in the form of webhook secrets. The first secret signs links. Links signed with any secret are accepted.
+    """
     hours: Annotated[int, Field(ge=1, le=720)] = 72
     """How many hours a link can be used, from the record that its message is about."""
 
@@ -161,14 +169,14 @@ class ReminderStepEntry(Config):
     after: After
     """The time since the question was asked, such as `4h` or `1d`, or in seconds."""
     ask: tuple[str, ...] = ()
-    """Further people who are asked from then on; by default, the people asked before are reminded."""
+    """Further people who are asked at this step; by default, the people asked before are reminded."""
 
 
 class ReminderEntry(Config):
     """A rule for questions that nobody answers."""
 
     questions: ReminderScope = "all"
-    """The questions of the rule: all, approvals (with reviews and outcomes of tool calls), or ordinary ones."""
+    """The questions of the rule: all, approvals (with reviews and outcomes of tool calls), or ordinary questions."""
     ask: tuple[str, ...] = ()
     """The people who are asked first; by default, everybody who may answer."""
     steps: Annotated[tuple[ReminderStepEntry, ...], Field(min_length=1, max_length=STEPS_MAX)]
@@ -178,19 +186,19 @@ class ReminderEntry(Config):
     def _is_in_order(self) -> Self:
         for place, (step, later) in enumerate(zip(self.steps, self.steps[1:], strict=False), 1):
             if later.after <= step.after:
-                hint = "give each step a longer time than the one before it"
+                hint = "give each step a longer time than the step before it"
                 raise config_error("the steps are not in the order of their times", ("steps", place, "after"), hint)
         for where, names in self._name_lists():
             if len(set(names)) < len(names):
-                raise config_error("a name is there twice", where, "name each person once")
+                raise config_error("the list has the same name twice", where, "name each person once")
         people = set(self.ask)
         for place, step in enumerate(self.steps):
             if step.ask and not self.ask:
-                hint = "name those who are asked first"
-                raise config_error("further people are asked, but everybody was asked before", ("ask",), hint)
+                hint = "name the people who are asked first"
+                raise config_error("a step asks further people, but everybody was asked at the start", ("ask",), hint)
             if again := people.intersection(step.ask):
                 name = min(again)
-                raise config_error(f"{name!r} was asked before", ("steps", place, "ask"), "leave out the name")
+                raise config_error(f"{name!r} was asked before this step", ("steps", place, "ask"), "remove it")
             people.update(step.ask)
         return self
 
@@ -206,11 +214,11 @@ class ReminderEntry(Config):
         for where, names in self._name_lists():
             for name in names:
                 if name not in people:
-                    hint = "name one of people"
+                    hint = "use a name under `people`"
                     raise config_error(f"there is no person {name!r}", ("reminders", place, *where), hint)
                 if not people[name].may_answer(people_only=self.questions != "ordinary"):
                     cause = f"{name!r} may not answer approvals"
-                    hint = "set `may: approve` for the person, or `questions: ordinary` here"
+                    hint = "set `may: approve` for the person, or `questions: ordinary` for the rule"
                     raise config_error(cause, ("reminders", place, *where), hint)
 
     @property

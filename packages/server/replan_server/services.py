@@ -28,7 +28,7 @@ async def _send(process: Process) -> AsyncIterator[None]:
         try:
             channels.append((Webhook(name, entry), by_plugin(name, entry)))
         except UsageProblem as problem:
-            process.warn(f"{problem}; it sends nothing")
+            process.warn(f"{problem}; this sender sends nothing")
     async with trio.open_nursery() as nursery:
         for webhook, channel in channels:
             await nursery.start(Sender(engine.journal, webhook, engine.environment, channel).run)
@@ -37,7 +37,7 @@ async def _send(process: Process) -> AsyncIterator[None]:
 
 
 def _describe_webhooks(environment: Mapping[str, str]) -> str:
-    """Return the names of the webhooks and senders. Their settings may have tokens, so the settings are left out."""
+    """Return the names of the webhooks and senders. Settings are left out, because they may contain tokens."""
     settings = settings_of(read_user_config(locate_home(environment).config), ServerSettings)
     for name, entry in settings.senders.items():
         by_plugin(name, entry)
@@ -64,7 +64,7 @@ async def _answer_health_checks(process: Process) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _export(process: Process) -> AsyncIterator[None]:
-    """Export the records of the journal to OpenTelemetry if the environment asks for it."""
+    """Export the records of the journal to OpenTelemetry if environment variables turn the export on."""
     from replan_server.telemetry.running import run_exporter
 
     async with run_exporter(process.engine, process.warn):
@@ -72,7 +72,7 @@ async def _export(process: Process) -> AsyncIterator[None]:
 
 
 def _describe_telemetry(environment: Mapping[str, str]) -> str:
-    """Return a description of the exported data. Raises `UsageProblem` for impossible settings."""
+    """Return a description of the exported data. Raises `UsageProblem` for invalid settings."""
     from replan_server.telemetry.running import how_to_install, is_installed
     from replan_server.telemetry.settings import telemetry_settings
 

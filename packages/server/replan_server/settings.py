@@ -14,7 +14,7 @@ from replan.setup.settings import UserConfig
 from replan_server.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, SenderEntry, WebhookEntry
 
 EVERYBODY = "*"
-"""The name for every user that the proxy lets through."""
+"""The name in `users` that stands for every user that the proxy lets through."""
 
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?")
@@ -28,11 +28,11 @@ class ProxyEntry(Config):
     """A proxy that authenticates users, and through which all requests come."""
 
     public: Annotated[str, Field(max_length=300)]
-    """The address under which browsers reach it, such as `https://replan.example.org`, without a path."""
+    """The address under which browsers reach the proxy, such as `https://replan.example.org`, without a path."""
     user_header: Annotated[str, Field(max_length=64)]
     """The header in which the proxy names the user. The proxy must remove this header from clients' requests."""
     trusted: Annotated[tuple[str, ...], Field(min_length=1, max_length=100)]
-    """The addresses or networks from which the proxy connects. Connections from other addresses are closed unread."""
+    """The addresses or networks from which the proxy connects. Other connections are closed before anything is read."""
     users: Annotated[Mapping[str, Literal["read", "answer", "control"]], Field(min_length=1)]
     """The rights of each user, by the name in the header. `*` stands for all other users that the proxy lets through.
     """
@@ -41,37 +41,43 @@ class ProxyEntry(Config):
     def _is_usable(self) -> Self:
         parts = urlsplit(self.public)
         if parts.scheme not in ("https", "http") or not _HOST.fullmatch(parts.netloc) or parts.path not in ("", "/"):
-            raise config_error(f"{self.public[:100]!r} is not a public address", ("public",), "such as https://HOST")
+            raise config_error(
+                f"{self.public[:100]!r} is not an http or https URL without a path", ("public",), "such as https://HOST"
+            )
         if parts.query or parts.fragment:
-            raise config_error("an address with a query", ("public",), "such as https://HOST")
+            raise config_error("the address has a query or a fragment", ("public",), "such as https://HOST")
         if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-            raise config_error("http would send pages in the clear", ("public",), "such as https://HOST")
+            raise config_error("plain http would send the pages unencrypted", ("public",), "such as https://HOST")
         if not _HEADER.fullmatch(self.user_header) or self.user_header.lower() in _TAKEN:
             raise config_error(
-                f"{self.user_header[:60]!r} cannot name the user", ("user_header",), "such as X-Remote-User"
+                f"{self.user_header[:60]!r} is no header that can name the user",
+                ("user_header",),
+                "such as X-Remote-User",
             )
         for text in self.trusted:
             try:
                 network = ipaddress.ip_network(text)
             except ValueError:
-                raise config_error(f"{text[:60]!r} is not an address", ("trusted",), "such as 10.0.0.5") from None
+                raise config_error(
+                    f"{text[:60]!r} is no IP address or network", ("trusted",), "such as 10.0.0.5"
+                ) from None
             if network.prefixlen == 0:
-                raise config_error(f"{text} is every address", ("trusted",), "name the proxy's own addresses")
+                raise config_error(f"{text} contains every address", ("trusted",), "name the proxy's own addresses")
         return self
 
     @property
     def origin(self) -> str:
-        """The origin of its pages, in the form that browsers send."""
+        """The origin of the pages, as browsers send it in the header `Origin`."""
         parts = urlsplit(self.public)
         return f"{parts.scheme}://{parts.netloc}"
 
     @property
     def host(self) -> str:
-        """The value of `Host` in requests through it: the public name, and the port if it is not the default."""
+        """The value of the header `Host` in requests through the proxy: the host name, with any port of `public`."""
         return urlsplit(self.public).netloc
 
     def trusts(self, address: str) -> bool:
-        """Return whether an address is one of the proxy's."""
+        """Return whether the proxy may connect from an address."""
         try:
             peer = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:
@@ -95,28 +101,30 @@ class ServerSettings(UserConfig):
     webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
     """The addresses to which a host posts signed messages, by name."""
     senders: Mapping[WebhookName, SenderEntry] = Field(default_factory=dict)
-    """The senders of installed distributions with which a host sends messages about runs, by the names of their entry
-    points.
+    """Senders of installed distributions, by the names of their entry points. A host sends messages about runs with
+    them.
     """
     people: Mapping[PersonName, PersonEntry] = Field(default_factory=dict)
     """Who may answer questions through links in messages, by name."""
     answer_links: AnswerLinks | None = None
-    """The signing keys of these links, and how long a link is valid."""
+    """The keys that sign answer links, and how long a link is valid."""
     reminders: Annotated[tuple[ReminderEntry, ...], Field(max_length=20)] = ()
-    """Rules of reminders about unanswered questions of new runs. The first rule that fits a question counts."""
+    """Rules for reminders about unanswered questions of new runs. The first rule that fits a question applies."""
 
     @model_validator(mode="after")
     def _webhooks_of_people(self) -> Self:
         if self.people and self.answer_links is None:
-            raise config_error("nothing signs the links of people", ("people",), "set answer_links with secrets")
+            raise config_error("the links of people need secrets to sign them", ("people",), "set `answer_links`")
         for name, person in self.people.items():
             for webhook in person.webhooks:
                 if webhook not in self.webhooks:
-                    hint = "name one of webhooks"
+                    hint = "use a name under `webhooks`"
                     raise config_error(f"there is no webhook {webhook!r}", ("people", name, "webhooks"), hint)
                 if self.webhooks[webhook].page is None:
-                    hint = "set it to the address of `replan serve`, as people reach it"
-                    raise config_error("links of people need the page", ("webhooks", webhook, "page"), hint)
+                    hint = "set it to the address at which people reach `replan serve`"
+                    raise config_error(
+                        "this webhook sends links to people, so it needs a page", ("webhooks", webhook, "page"), hint
+                    )
         return self
 
     @model_validator(mode="after")
@@ -125,7 +133,8 @@ class ServerSettings(UserConfig):
         for place, reminder in enumerate(self.reminders):
             questions = {"approvals", "ordinary"} if reminder.questions == "all" else {reminder.questions}
             if questions <= covered:
-                cause, hint = "earlier entries are for all of these questions", "put it before them, or leave it out"
+                cause = "earlier rules apply to all of these questions"
+                hint = "move this rule before them, or remove it"
                 raise config_error(cause, ("reminders", place, "questions"), hint)
             covered |= questions
             reminder.check_people(self.people, place)
@@ -133,7 +142,7 @@ class ServerSettings(UserConfig):
 
     @property
     def reminder_rules(self) -> tuple[ReminderRule, ...]:
-        """The rules of reminders that new runs get."""
+        """The reminder rules of new runs."""
         return tuple([entry.rule for entry in self.reminders])
 
     @property

@@ -25,7 +25,7 @@ PORT = 8430
 
 
 @click.command(
-    short_help="Serve the runs to a browser on this machine, and drive them.",
+    short_help="Serve the web page and the HTTP API, and drive the runs.",
     epilog=examples("replan serve", "replan serve --port 0 --no-host", "replan serve --sign-in"),
 )
 @click.option(
@@ -36,11 +36,11 @@ PORT = 8430
     metavar="N",
     help="The port; 0 for any free port.",
 )
-@click.option("--proxy", metavar="NAME", help="The authenticating proxy of config.yaml that others connect through.")
+@click.option("--proxy", metavar="NAME", help="The proxy in config.yaml through which other machines connect.")
 @click.option("--listen", metavar="ADDRESS", default="127.0.0.1", help="With --proxy, the address to listen on.")
 @click.option("--allow-execute", is_flag=True, help="Let clients execute plans with the tool sets of config.yaml.")
-@click.option("--no-host", is_flag=True, help="Only show runs and post messages; another process drives the runs.")
-@click.option("--sign-in", is_flag=True, help="Print a new one-time address of the running server, and end.")
+@click.option("--no-host", is_flag=True, help="Do not drive the runs; another process drives them.")
+@click.option("--sign-in", is_flag=True, help="Print a new sign-in address of the running server, and exit.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @fair_option
 @health_option
@@ -61,11 +61,11 @@ def serve(
     health_port: int | None,
     as_json: bool,
 ) -> int:
-    """Serve the home to a browser on this machine, and drive its runs as `replan host` does.
+    """Serve the web page and the HTTP API of the home, and drive its runs as `replan host` does.
 
-    Prints an address that signs a browser in, once, within a minute. Only this machine can connect; others go through
-    a proxy that authenticates them. Ctrl-C stops the server and parks all runs; the next host goes on with them.
-    Programs use the HTTP API with `replan token add`.
+    Prints an address that signs a browser in, once and within a minute. Only this machine can connect. Other machines
+    need a proxy that authenticates users. Ctrl-C stops the server and parks all runs. The next host resumes them.
+    `replan token add` makes a token with which a program can use the HTTP API.
     """
     import trio
 
@@ -74,7 +74,9 @@ def serve(
     if sign_in:
         return _print_sign_in(as_json=as_json)
     if fair and no_host:
-        raise UsageProblem("a server that drives no runs has no order of runs", place="--fair", hint="drop --no-host")
+        raise UsageProblem(
+            "only a server that drives runs can use this option", place="--fair", hint="remove --no-host"
+        )
     tune()
     options = {
         "port": port,
@@ -99,7 +101,10 @@ def _print_sign_in(*, as_json: bool) -> int:
 
 
 async def _serve_page(invocation: Invocation, proxy: str | None, *, fair: bool, as_json: bool, **options: Any) -> int:
-    """Serve the home until a signal asks to stop. `options` are keywords of `serve_home`. Return the exit code."""
+    """Serve the home until the process gets a signal to stop. Return the exit code.
+
+    `options` are keyword arguments of `serve_home`.
+    """
     import trio
 
     from replan.cli.home import open_engine
@@ -135,7 +140,7 @@ def _proxy(name: str, config: ServerSettings) -> ProxyEntry:
     from actors.files.suggestions import nearest
 
     if name not in config.proxies:
-        hint = nearest(name, config.proxies, kind="proxies") or "describe it under proxies in config.yaml"
+        hint = nearest(name, config.proxies, kind="proxies") or "describe the proxy under `proxies` in config.yaml"
         raise UsageProblem(f"there is no proxy {name[:60]!r} in config.yaml", place="--proxy", hint=hint)
     return config.proxies[name]
 
@@ -145,7 +150,7 @@ def _print_public(address: str, proxy: str, *, as_json: bool) -> None:
     from replan.cli.terminal.console import Lossy
 
     fields = {"at": stamp(time.time()), "event": "behind_proxy", "url": address, "proxy": proxy}
-    text = json.dumps(fields) if as_json else f"behind the proxy {proxy}: {address}"
+    text = json.dumps(fields) if as_json else f"serving through the proxy {proxy}: {address}"
     click.echo(text, file=cast("IO[str]", Lossy(sys.stdout)))
 
 
@@ -164,7 +169,7 @@ MCP_PORT = 8431
 
 
 @click.command(
-    short_help="Serve the runs to a program that speaks MCP, and drive them.",
+    short_help="Serve MCP clients, and drive the runs.",
     epilog=examples("replan mcp", "replan mcp --allow-execute", "replan mcp --http --port 0"),
 )
 @click.option("--http", is_flag=True, help="Serve over HTTP on this machine, in place of standard input and output.")
@@ -174,7 +179,7 @@ MCP_PORT = 8431
     metavar="N",
     help=f"The port for HTTP, {MCP_PORT} by default; 0 for any free port.",
 )
-@click.option("--no-host", is_flag=True, help="Only show runs and post messages; another process drives the runs.")
+@click.option("--no-host", is_flag=True, help="Do not drive the runs; another process drives them.")
 @click.option("--allow-execute", is_flag=True, help="Let clients execute plans with the tool sets of config.yaml.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @plugins_option
@@ -184,11 +189,11 @@ MCP_PORT = 8431
 def mcp(
     invocation: Invocation, *, http: bool, port: int | None, no_host: bool, allow_execute: bool, as_json: bool
 ) -> int:
-    """Serve the home to a program that speaks the Model Context Protocol, and drive its runs.
+    """Serve clients of the Model Context Protocol (MCP), and drive the runs of the home.
 
-    A client starts it and speaks on standard input and output. When the client ends, the server parks its runs and ends
-    too. The next host goes on with them. With --http it listens on this machine for clients that have a token
-    (`replan token add`). Notices go to stderr, with --http to stdout.
+    A client starts this command and uses its standard input and output. When the client exits, the server parks its
+    runs and exits too. The next host resumes the runs. With --http, the server listens on this machine, and its clients
+    need a token (`replan token add`). Notices go to stderr; with --http, they go to stdout.
     """
     if port is not None and not http:
         raise UsageProblem("only HTTP has a port", place="--port", hint="add --http")
@@ -202,7 +207,7 @@ def mcp(
     options = McpOptions(port=chosen, hosts=not no_host, allow_execute=allow_execute)
     tune()
     if options.port is None and sys.stdin.isatty():
-        notice(f"a client starts `{program()} mcp` and speaks MCP with it; Ctrl-C ends it")
+        notice(f"an MCP client should start `{program()} mcp`; Ctrl-C stops it")
     return trio.run(_serve_mcp, invocation, options, as_json)
 
 
@@ -241,7 +246,7 @@ async def _serve_mcp(invocation: Invocation, options: McpOptions, as_json: bool)
     "--concurrency",
     type=click.IntRange(min=1),
     metavar="N",
-    help="The most runs that this worker drives at once; by default `runs_max` of the config file.",
+    help="The most runs that this worker drives at once. Default: `runs_max` in config.yaml.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @health_option
@@ -252,11 +257,11 @@ async def _serve_mcp(invocation: Invocation, options: McpOptions, as_json: bool)
 def worker(invocation: Invocation, *, concurrency: int | None, health_port: int | None, as_json: bool) -> int:
     """Drive runs of a journal in Postgres (REPLAN_JOURNAL), beside other workers on any number of machines.
 
-    A queue in the same database places runs on the workers that have room. It holds only hints; the journal says what
-    to do. A run of a worker that has died goes on with another one within seconds.
+    A queue in the same database assigns runs to the workers that have room for more. The entries of the queue are only
+    hints: the state of the runs is in the journal. If a worker dies, other workers resume its runs within seconds.
 
-    Prints a line for each thing that happens. Ctrl-C or SIGTERM hands all runs over, with at most 30 s for replies in
-    flight; the second one waits for nothing.
+    Prints a line for each event. After Ctrl-C or SIGTERM, the worker waits at most 30 s for open replies, and hands its
+    runs over to other workers. A second signal stops it at once.
     """
     import trio
 

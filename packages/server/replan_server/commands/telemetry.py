@@ -24,9 +24,9 @@ _TELEMETRY = examples(
 def telemetry(invocation: Invocation, *, runs: tuple[str, ...], as_json: bool) -> int:
     """Send the spans that the collector has not accepted yet, or send all spans of the named runs again.
 
-    Commands that drive runs export spans while they work, so this is needed only after the collector was not reachable.
-    OpenTelemetry's own variables name the collector, such as OTEL_EXPORTER_OTLP_ENDPOINT. A span that is sent again has
-    the same bytes.
+    Commands that drive runs export spans while they work, so this command is needed only if the collector was not
+    reachable. Environment variables of OpenTelemetry, such as OTEL_EXPORTER_OTLP_ENDPOINT, name the collector. A span
+    that is sent again has the same bytes.
     """
     import trio
 
@@ -46,12 +46,12 @@ async def _export(invocation: Invocation, runs: tuple[str, ...], as_json: bool) 
     if as_json:
         print_json({"spans": report.spans, "refused": report.refused, "problem": report.problem, "held": report.held})
     if not report.held and not names:
-        notice("another process exports this home now; it sends what is left")
+        notice("another process is exporting the spans of this home; it will send the rest")
         return Exit.NOT_FOUND
     notice(f"{format_count(report.spans, 'span')} sent")
     if report.refused:
-        notice(f"{format_count(report.refused, 'span')} refused by the collector, and left out")
+        notice(f"the collector refused {format_count(report.refused, 'span')}; they will not be sent again")
     if report.problem:
-        notice(f"the collector does not accept the rest: {report.problem}; nothing is lost: send it later")
+        notice(f"the collector does not accept the other spans: {report.problem}; nothing is lost: try again later")
         return Exit.PROVIDER
     return Exit.OK

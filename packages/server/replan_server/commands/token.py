@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 SCOPES = ("read", "answer", "control")
-"""The rights of tokens. Each scope includes the ones before it."""
+"""The rights of tokens. Each scope includes the scopes before it."""
 
 
 @click.group(
@@ -36,15 +36,15 @@ def token() -> None:
     type=click.Choice(SCOPES),
     default="read",
     show_default=True,
-    help="The rights of the token; each scope includes the ones before it.",
+    help="The rights of the token; each scope includes the scopes before it.",
 )
 @json_option
 @common
 def add(name: str, *, scope: str, as_json: bool) -> int:
-    """Make a token called NAME, and print it. It is shown once: only its hash is kept.
+    """Make a token called NAME, and print it. The token is shown only once, because only its hash is stored.
 
-    `read` shows everything, `answer` also answers questions and sends messages, `control` also starts and cancels runs
-    and changes their limits.
+    A program with the scope `read` can read everything. With `answer`, it can also answer questions and send messages.
+    With `control`, it can also start and cancel runs, and change their limits.
     """
     from replan.cli.terminal.console import notice, print_json, print_text
     from replan_server.service.access import with_token
@@ -54,7 +54,7 @@ def add(name: str, *, scope: str, as_json: bool) -> int:
         print_json({"name": name, "scope": scope, "token": token})
     else:
         print_text(f"{token}\n")
-    notice(f"token {name!r} with the scope {scope}; it is not shown again")
+    notice(f"made the token {name!r} with the scope {scope}; it is not shown again")
     return Exit.OK
 
 
@@ -84,7 +84,7 @@ def list_command(*, as_json: bool) -> int:
 @json_option
 @common
 def revoke(name: str, *, as_json: bool) -> int:
-    """Revoke the token called NAME, at once, also in servers that run."""
+    """Revoke the token called NAME. Running servers refuse it at once."""
     from replan.cli.terminal.console import notice, print_json
     from replan_server.service.access import remove_token
 

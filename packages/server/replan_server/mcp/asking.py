@@ -1,7 +1,10 @@
-"""Waits for a run, and asks its questions meanwhile. The client's user gets a form if the client can show one.
+"""Waits for a run, and meanwhile asks the questions of the run.
 
-Older clients are asked while the call waits. In the version of 2026-07-28, the call returns the forms with sealed
-state. The client sends both back with the answers, to this process or to a later process.
+The client's user gets a form if the client can show one.
+
+Clients that use older versions of the protocol get the forms while the call waits. In the version of 2026-07-28, the
+call returns the forms with sealed state. The client sends the answers and the state with a later call, which another
+process may receive.
 """
 
 import json
@@ -33,19 +36,19 @@ TEXT_MAX = 4_000
 
 
 def is_shown(question: Mapping[str, Any]) -> bool:
-    """Return whether a form may ask a question: programs may answer it, and its answer is one plain value."""
+    """Return whether a form may ask a question: programs may answer the question, and its answer is one plain value."""
     return not question.get("people_only") and answer_form(question["answer_schema"]) != "json"
 
 
 def _message_of(question: Mapping[str, Any], trouble: str = "") -> str:
-    """Return the text of a form above its field. `trouble` says why the previous answer was refused.
+    """Return the text above the field of a form. `trouble` says why the previous answer was refused.
 
     `trouble` is empty if no answer was refused.
     """
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
-    note = f"Asked by the run {question['run_id']}. To decline means that there will be no answer."
-    return "\n\n".join(filter(None, (f"That answer does not fit: {trouble}" if trouble else "", shown, note)))
+    note = f"The run {question['run_id']} asks this question. If you decline, the run gets no answer."
+    return "\n\n".join(filter(None, (f"Your last answer does not fit: {trouble}" if trouble else "", shown, note)))
 
 
 def _schema_of(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +88,7 @@ def answer_of(filled: ElicitResult) -> str | None:
         case int() | float():
             return json.dumps(value)
         case _:
-            raise UsageProblem("the form holds no answer", place=FIELD)
+            raise UsageProblem("the form has no answer", place=FIELD)
 
 
 FORMS_MAX = 5
@@ -99,9 +102,9 @@ STEP_SECONDS = 10.0
 
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
-    """Wait at most some seconds until a run rests, and return the run.
+    """Wait at most `wanted.seconds` until a run rests, and return the run.
 
-    Ask its questions if the client can show forms.
+    Meanwhile, ask the questions of the run if the client can show forms.
     """
     with call.desk.waits.take(call.who.client):
         troubles = await _post_answers(call, wanted.id)
@@ -134,16 +137,16 @@ def name_of(question: Mapping[str, Any]) -> str:
 
 
 def _forms_of_round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
-    """Return the forms of a round. A question whose form was returned is not asked again."""
+    """Return the forms for questions. `told` says, by question, why the previous answer was refused."""
     forms: dict[str, InputRequest] = {name_of(item): form_of(item, told.get(name_of(item), "")) for item in asked}
     return InputRequiredResult(request_state=json.dumps({"run": run, "asked": list(forms)}), input_requests=forms)
 
 
 async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
-    """Post the answers in returned forms to the questions.
+    """Post the answers in returned forms.
 
-    Return the questions that the forms do not answer, each with the cause. The cause is empty if the user closed the
-    form.
+    Return the names of the questions that are still without an answer, each with the cause. The cause is empty if the
+    user closed the form.
     """
     if call.state is None:
         return {}
@@ -152,7 +155,7 @@ async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
     troubles: dict[str, str] = {}
     for name, filled in call.answers.items():
         if asked_names["run"] != run or name not in asked_names["asked"]:
-            raise UsageProblem("an answer does not belong to a question of this call", place="inputResponses")
+            raise UsageProblem("an answer belongs to no question of this call", place="inputResponses")
         if filled.action == "cancel":
             troubles[name] = ""
             continue
@@ -166,7 +169,7 @@ async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
 
 
 async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
-    """Ask an older client's user. Return whether the question is closed now. False means that it stays open."""
+    """Ask an older client's user. Return True if the question is closed now, and False if it stays open."""
     trouble = ""
     for _ in range(TRIES_MAX):
         filled = await _show_form(call, question, trouble)
@@ -210,7 +213,7 @@ async def _until_closed(call: ToolCall, question: Mapping[str, Any], scope: trio
             if not error.passing:
                 break  # For example, the run was deleted. The next reader of the question says so.
         count += 1
-        await call.progress(float(count), "waits for your answer")
+        await call.progress(float(count), "the call waits for your answer")
         with trio.move_on_after(STEP_SECONDS):
             await call.desk.stop.wait()
     scope.cancel()

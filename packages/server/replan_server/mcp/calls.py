@@ -26,9 +26,11 @@ LOCAL = Principal("mcp", "control")
 
 @dataclass(frozen=True, kw_only=True)
 class Desk(Service):
-    """The MCP server's values in addition to the service."""
+    """The service of an MCP server, with the limit on waiting calls."""
 
-    waits: Streams = field(default_factory=lambda: Streams("too many calls wait already; let one of them end"))
+    waits: Streams = field(
+        default_factory=lambda: Streams("too many calls are waiting; try again when one of them has ended")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class ToolCall:
         return ProgramRequest(service=self.desk, who=self.who, terms=MCP, **given)
 
     async def progress(self, count: float, text: str) -> None:
-        """Tell the client how far the call is, if it wants to know."""
+        """Notify the client of the progress of the call, if the client has asked for notifications."""
         await self.context.session.report_progress(count, None, text)
 
 
@@ -90,7 +92,7 @@ def to_bounded_json(value: Any) -> bytes:
     """Return a value as JSON. Raises `UsageProblem` if it is too large to be sent."""
     data = encode_json(value)
     if len(data) > ANSWER_BYTES_MAX:
-        hint = f"`{program()} show RUN --json` prints all of it"
+        hint = f"`{program()} show RUN --json` prints the whole result"
         raise UsageProblem(f"the answer has {len(data):,} bytes; at most {ANSWER_BYTES_MAX:,} can be sent", hint=hint)
     return data
 

@@ -27,7 +27,9 @@ from replan_server.web.server import loopback_names
 PATH = "/mcp"
 """The path of the only address."""
 SESSIONS_MAX = 100
-"""The largest number of open sessions of clients that speak an older version. Newer clients have no sessions."""
+"""The largest number of open sessions of clients that use an older version of the protocol. Newer clients have no
+sessions.
+"""
 CLIENT_SESSIONS_MAX = 20
 """The largest number of open sessions of one token. A further session ends the session that was idle the longest."""
 IDLE_SECONDS = 1800.0
@@ -36,7 +38,7 @@ IDLE_SECONDS = 1800.0
 
 @asynccontextmanager
 async def http_app(desk: Desk, server: Server[Any], port: int) -> AsyncIterator[ASGIApp]:
-    """Yield the app that serves an MCP server on a port of the loopback address, for the length of a block."""
+    """Yield the app that serves an MCP server on a port of the loopback address."""
     manager = _Sessions(
         desk, server, max_request_body_size=START_BODY_MAX, session_idle_timeout=IDLE_SECONDS, max_sessions=SESSIONS_MAX
     )
@@ -90,7 +92,7 @@ class _Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] != PATH:
-            await _refusal(404, f"only {PATH} is served here")(scope, receive, send)
+            await _refusal(404, f"this server has only the path {PATH}")(scope, receive, send)
             return
         try:
             who = await self._desk.bearer(Headers(scope=scope).get("authorization", ""), "read")

@@ -65,9 +65,9 @@ RESOURCES = (
     Resource(
         name="offer",
         uri="replan://offer",
-        title="What may be chosen",
-        description="The names of workflows, policies, models, tool sets and what else orders name, and the ceilings "
-        "of limits.",
+        title="Names and ceilings",
+        description="The names of workflows, policies, models and tool sets, further names of installed kinds, and the "
+        "ceilings of limits.",
         mime_type=JSON,
     ),
     Resource(
@@ -83,8 +83,8 @@ TEMPLATES = (
         name="some_runs",
         uri_template=f"{RUNS}{{?{','.join((*FIELDS, 'page'))}}}",
         title="Some runs",
-        description=f"The runs that meet all conditions, {ROWS_MAX} a page, by status, kind, least cost in "
-        "dollars, and a text in id, title or kind (`q`).",
+        description=f"{ROWS_MAX} runs a page, selected by status, kind, least cost in dollars, and a text in id, title "
+        "or kind (`q`).",
         mime_type=JSON,
     ),
     ResourceTemplate(
@@ -105,7 +105,7 @@ TEMPLATES = (
         name="tree",
         uri_template="replan://runs/{id}/tree",
         title="Search of a run",
-        description="The attempts of a run, with the verdict on each and each step back.",
+        description="The attempts of a run with their verdicts, and each move to an earlier step.",
         mime_type=JSON,
     ),
 )
@@ -143,7 +143,7 @@ async def _runs(desk: Desk, query: str) -> Mapping[str, Any]:
         raise UsageProblem("there is no such condition", place=unknown[0][:100], hint=", ".join((*FIELDS, "page")))
     page = fields.pop("page", "0")
     if not (page.isascii() and page.isdigit() and len(page) <= PAGE_DIGITS_MAX):
-        raise UsageProblem("this is not the number of a page", place="page", hint="0 for the first")
+        raise UsageProblem("this is not the number of a page", place="page", hint="the first page is 0")
     rows, total = await run_page(desk.reader, fields, number=int(page), rows_max=ROWS_MAX)
     return {"runs": [row_to_json(row, word) for row, word in rows], "more": total > (int(page) + 1) * ROWS_MAX}
 
@@ -202,7 +202,7 @@ def offered_tools(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOp
 
 
 def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
-    """Return a tool in the form in which clients list it. The annotations are only hints.
+    """Return a tool in the form that clients list. The annotations are only hints.
 
     The scope of the token decides what a client may do.
     """

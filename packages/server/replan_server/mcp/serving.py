@@ -1,4 +1,4 @@
-"""Serves a home over MCP until a stop, with a host beside it. Keeps the key that seals the state which clients hold."""
+"""Serves a home over MCP until a stop, with a host beside it. Stores the key that seals the state of clients."""
 
 import fcntl
 import json
@@ -56,7 +56,10 @@ async def _serve_stdio(server: Server[Any]) -> None:
 
 @asynccontextmanager
 async def _open_stdio() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.SendStream]]:
-    """Yield standard input and output. Within the block, input is empty for others, and their output goes to stderr."""
+    """Yield standard input and output.
+
+    Within the block, other code reads empty input, and its output goes to stderr.
+    """
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     kept = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3) for number in (0, 1)]
     os.dup2(nothing, 0)
@@ -90,7 +93,7 @@ def _is_message(line: str) -> bool:
 
 
 def _error_for(line: str) -> dict[str, Any]:
-    code, message = INVALID_REQUEST, "this is not a message of JSON-RPC 2.0"
+    code, message = INVALID_REQUEST, "this line is not a message of JSON-RPC 2.0"
     try:
         from_json(line)
     except ValueError as error:
@@ -100,14 +103,14 @@ def _error_for(line: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         sent = None
     if isinstance(sent, list):
-        message = "a batch is not read: send each message in a line of its own"
+        message = "batches are not supported: send each message in a line of its own"
     number = sent.get("id") if isinstance(sent, dict) and "method" in sent else None
     known = isinstance(number, int | str) and not isinstance(number, bool)
     return {"jsonrpc": "2.0", "id": number if known else None, "error": {"code": code, "message": message}}
 
 
 class TextWriter:
-    """A stream that accepts text, in the form in which the SDK's transport writes it."""
+    """A text stream with the methods that the SDK's transport calls."""
 
     def __init__(self, stream: trio.abc.SendStream) -> None:
         self._stream, self._lock = stream, trio.Lock()
@@ -129,7 +132,7 @@ NAME = "mcp.key"
 BYTES = 32
 """The number of random bytes of the key."""
 SECONDS = 30 * 24 * 3600.0
-"""How long sealed state is valid, in seconds: long, because people take days to answer."""
+"""How long sealed state is valid, in seconds. The time is long, because people may take days to answer."""
 
 
 def security(folder: Path) -> RequestStateSecurity:
@@ -141,22 +144,24 @@ def security(folder: Path) -> RequestStateSecurity:
 
 
 def _key(path: Path) -> bytes:
-    hint = "remove it: open forms are refused then, and their questions asked again"
+    hint = "delete the file; open forms are then refused, and their questions are asked again"
     with suppress(FileExistsError):
         _make(path)
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     with os.fdopen(handle, "rb") as file:
         facts = os.fstat(handle)
         if facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
-            raise UsageProblem("others than you may read or change this key", place=str(path), hint=hint)
+            raise UsageProblem(
+                "this key belongs to another user, or other users may read or change it", place=str(path), hint=hint
+            )
         key = file.read(BYTES + 1)
     if len(key) != BYTES:
-        raise UsageProblem(f"a key has {BYTES} bytes, this one {len(key)}", place=str(path), hint=hint)
+        raise UsageProblem(f"the key has {len(key)} bytes instead of {BYTES}", place=str(path), hint=hint)
     return key
 
 
 def _make(path: Path) -> None:
-    """Write a new key. Raises `FileExistsError` if one exists. The path never has a file with half a key."""
+    """Write a new key. Raises `FileExistsError` if a key exists. The file at the path is never incomplete."""
     if path.exists():
         raise FileExistsError
     draft = path.with_name(f".{NAME}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -178,7 +183,7 @@ class McpOptions:
     port: int | None = None
     """The HTTP port; 0 for any free port; None for standard input and output."""
     hosts: bool = True
-    """Whether the runs of the home are driven here."""
+    """Whether this process drives the runs of the home."""
     allow_execute: bool = False
     """Whether clients may execute plans."""
 

@@ -203,8 +203,8 @@ def _check_header(context: Context, task: str) -> None:
 async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
     """Post the answers in returned forms. A form whose question is not open is ignored.
 
-    A closed form leaves its question open. If an answer does not fit, the other answers are posted and the call is
-    refused. The question stays open under the same name.
+    A closed form leaves its question open. If an answer does not fit, its question stays open under the same name, the
+    other answers are posted, and the call fails.
     """
     desk = call.desk
     desk.check_scope(call.who, "answer")

@@ -1,8 +1,7 @@
 """Tasks of the extension `io.modelcontextprotocol/tasks`: a client polls a run that its call has started.
 
-The id of a task is the id of its run. The state of a task follows from the run's records and inbox. So a server keeps
-nothing about tasks. The next server over the same home, or another server on the same database, goes on with the same
-ids.
+The id of a task is the id of its run. The state of a task follows from the run's records and inbox. So a server stores
+nothing about tasks. A later server of the same home, or another server with the same database, knows the same ids.
 """
 
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.core.names import RUN_ID
 
 POLL_MS = 1_000
-"""The pause that clients are told to make between two polls of a run under way, in milliseconds."""
+"""The pause that clients should make between two polls of a run that is under way, in milliseconds."""
 REST_POLL_MS = 5_000
 """The pause between two polls of a run that waits for a person, in milliseconds."""
 TERMINAL = frozenset({"completed", "failed", "cancelled"})

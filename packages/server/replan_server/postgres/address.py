@@ -1,7 +1,7 @@
-"""The address of a Postgres journal: its URL, read once, and the part of it that may be shown.
+"""The address of a Postgres journal: the settings in its URL, and the part of the URL that may be shown.
 
-A URL may hold a password, and a mistyped URL may hold it in the wrong place. So no message quotes a URL. Messages show
-the servers and the database, if both look like names.
+A URL may contain a password, and in a mistyped URL the password may be in the wrong place. So no message quotes a URL.
+Messages show the servers and the database, if both look like names.
 
 By default, a server on another machine must prove its name by a certificate (`sslmode=verify-full`). No server gets the
 password in clear text or as an MD5 hash (`require_auth`). The URL and the variables of libpq can change both defaults.
@@ -27,7 +27,7 @@ SECRET_MIN = 4
 """The minimum length of a password that is removed from messages. Shorter passwords occur in ordinary words."""
 
 NO_WEAK_PASSWORDS = "!password,!md5"
-"""The refused ways to sign in: with these, a false server would learn the password or its hash."""
+"""The ways to sign in that are refused, because a false server would learn the password or its hash."""
 
 _SERVERS = re.compile(r"[\w.:,%/\\-]*")
 _PORTS = re.compile(r"[\d,]*")
@@ -39,7 +39,7 @@ class DatabaseAddress:
     """The address of a journal, and how to connect to it."""
 
     conninfo: str = field(repr=False)
-    """The connection string of libpq; it may hold a password."""
+    """The connection string of libpq; it may contain a password."""
     place: str
     secrets: tuple[str, ...] = field(repr=False, default=())
     """The secrets that no message may contain."""
@@ -66,7 +66,7 @@ def parse_address(url: str, place: str = "") -> DatabaseAddress:
         ("database", database, _DATABASE),
     ):
         if form.fullmatch(value) is None:
-            raise UsageProblem(f"the URL names no {name} that can be used", place=place, hint=ESCAPE)
+            raise UsageProblem(f"the {name} in the URL is not valid", place=place, hint=ESCAPE)
     passwords = [parts[name] for name in ("password", "sslpassword") if parts.get(name)]
     secrets = {form for word in passwords for form in (word, unquote(word)) if len(form) >= SECRET_MIN}
     port = f":{ports}" if ports else ""

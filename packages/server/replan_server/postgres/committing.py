@@ -36,7 +36,7 @@ from runtime.journal.thread import GROUP_MAX, ConnectionThread, GroupCommit, Thr
 T = TypeVar("T")
 
 RETRY_SECONDS = 10.0
-"""The seconds during which a group is retried."""
+"""How long a group is retried, in seconds."""
 
 PAUSE_SECONDS = 0.05
 """The first pause between two tries. Each further pause is longer by half, up to ten times this value."""
@@ -61,7 +61,7 @@ class Committer:
     """Commits the groups of one open journal, one after the other."""
 
     def __init__(self, budget: BudgetSource, retry_seconds: float = RETRY_SECONDS) -> None:
-        """Take the daily budget, and the time during which a group is tried again."""
+        """Store the daily budget, and how long a group is retried."""
         self._budget, self._retry_seconds = budget, retry_seconds
         self._writer, self._number = secrets.token_bytes(12), 0
 
@@ -73,7 +73,10 @@ class Committer:
         return [outcomes[place] for place in range(len(works))]
 
     def forget(self, link: DatabaseLink) -> None:
-        """Delete the writer's row, at the end. If that fails, another process deletes the row some days later."""
+        """Delete the writer's row when the journal is closed.
+
+        If that fails, another process deletes the row some days later.
+        """
         if self._number == 0:
             return
         statement = "DELETE FROM replan.writers WHERE id = %s OR at < clock_timestamp() - interval '7 days'"
@@ -117,7 +120,10 @@ class Committer:
             batch = {place: work for place, work in batch.items() if place not in outcomes}
 
     def _attempt(self, link: DatabaseLink, batch: Mapping[int, Request], *, exact: bool) -> GroupResults:
-        """Try to commit jobs, and return the jobs that ended. After a raised error, no transaction is open."""
+        """Try to commit jobs, and return the results of the jobs that have ended.
+
+        After an error, no transaction is open.
+        """
         connection = link.connection()
         try:
             for place, work in batch.items():
@@ -147,7 +153,10 @@ class Committer:
         return result
 
     def _end(self, link: DatabaseLink, connection: Connection) -> None:
-        """Commit. Raises `JournalUncertain`; or `_NotCommittedError` or `psycopg.Error` if nothing was committed."""
+        """Commit. Raises `JournalUncertain` if the outcome is unknown.
+
+        Raises `_NotCommittedError` or `psycopg.Error` if nothing was committed.
+        """
         try:
             done = connection.execute("COMMIT")
         except psycopg.Error as error:
@@ -201,7 +210,7 @@ async def open_writer(thread: ConnectionThread[DatabaseLink], committer: Committ
 
 
 class PostgresWriter(GroupCommit[Group]):
-    """Carries out jobs, which are values. Made by `open_writer`."""
+    """Carries out jobs, and commits them in groups. Made by `open_writer`."""
 
     def __init__(self, thread: ConnectionThread[DatabaseLink], committer: Committer) -> None:
         super().__init__(GROUP_MAX)

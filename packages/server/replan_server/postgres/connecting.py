@@ -1,7 +1,7 @@
 """Connections to Postgres: opens a connection, and replaces a broken one.
 
 A session keeps nothing that outlives a transaction: no prepared statements, settings or locks. So connections may go
-through a pooler that assigns them per transaction.
+through a pooler that assigns connections per transaction.
 """
 
 import time
@@ -24,10 +24,10 @@ from runtime.core.errors import (
 )
 
 CONNECT_SECONDS = 5
-"""How long to wait for a connection to a server."""
+"""How long to wait for a connection to a server, in seconds."""
 
 ANSWER_SECONDS = 10.0
-"""How long to wait for an answer. Without an answer in this time, the connection is closed."""
+"""How long to wait for an answer, in seconds. Without an answer in this time, the connection is closed."""
 
 WAIT_MS = 2000
 """The time limit in milliseconds for a lock, and for an idle open transaction."""
@@ -71,11 +71,11 @@ class Connection(psycopg.Connection[Any]):
 
     @property
     def local(self) -> str:
-        """The first statement of every transaction, which makes its settings."""
+        """The first statement of every transaction, which sets the settings of the transaction."""
         return LOCAL_17 if self.info.server_version >= 170_000 else LOCAL
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """Wait for an answer, within the time limit. After it, close the connection and raise `OperationalError`."""
+        """Wait for an answer until the time limit. Then close the connection, and raise `OperationalError`."""
         try:
             return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
         except psycopg.OperationalError as error:
@@ -105,7 +105,7 @@ def connect(address: DatabaseAddress, answer_seconds: float = ANSWER_SECONDS) ->
 
 
 class DatabaseLink:
-    """One connection at a time, and an estimate of the server's time. Used by one thread."""
+    """A connection that is replaced if it breaks, and an estimate of the server's time. Only one thread uses it."""
 
     def __init__(
         self, address: DatabaseAddress, time_: Time | None = None, answer_seconds: float = ANSWER_SECONDS
@@ -196,12 +196,12 @@ def explain(address: DatabaseAddress, error: Exception) -> Exception:
         case errors.LockNotAvailable() | errors.DeadlockDetected() | errors.SerializationFailure():
             return JournalBusy(place)
         case errors.InsufficientPrivilege():
-            hint = "use a role with the rights for it: replan home upgrade --help"
+            hint = "use a role that has the needed rights: replan home upgrade --help"
             return JournalUnreadable(place, cause, hint)
         case errors.ReadOnlySqlTransaction():
             return JournalUnreadable(place, "this server is read-only", "connect to the primary server")
         case errors.UndefinedTable() | errors.InvalidSchemaName() | errors.UndefinedColumn():
-            return JournalDamaged(place, f"the tables are not the ones that a journal has: {cause}")
+            return JournalDamaged(place, f"the tables are not those of a journal: {cause}")
         case errors.DataCorrupted() | errors.IndexCorrupted():
             return JournalDamaged(place, cause)
         case _ if error.sqlstate is None or error.sqlstate.startswith(_LOST):
@@ -239,7 +239,10 @@ class StatementBatch:
     def add_for(
         self, statement: str, rows: Iterable[Sequence[Any]], types: Sequence[str], *more: Any
     ) -> StatementResult:
-        """Add a statement that names the rows as `{rows}`, with further values. Without rows, add nothing."""
+        """Add a statement for rows, with further values. `{rows}` in the statement stands for the rows.
+
+        Without rows, add nothing.
+        """
         listed = list(rows)
         if not listed:
             return StatementResult()

@@ -1,8 +1,8 @@
 """The group of jobs that one transaction commits: their requests, and their changes in memory.
 
-A job names in advance the rows that it concerns (`runtime.journal.rules.RunOperation`). So the transaction locks and
-reads everything for the whole group in a few statements. Then each job decides in turn, in memory, on the locked rows:
-it changes the group, or it raises and changes nothing. At the end all changes are written at once.
+A job names in advance the rows that it needs (`runtime.journal.rules.RunOperation`). So the transaction locks and reads
+everything for the whole group in a few statements. Then the jobs decide one after the other, in memory, on the locked
+rows. A job changes the group, or raises and changes nothing. At the end, all changes are written at once.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ class Alone(NamedTuple, Generic[T]):
     """A job that has its own transaction."""
 
     run: Callable[[Cursor, float], T]
-    """A function that reads and writes. It gets the time."""
+    """The function of the job, which gets a cursor and the time."""
 
 
 Request = RunOperation[Any] | Alone[Any]
@@ -58,7 +58,7 @@ class Group:
     runs: dict[str, RunHead] = field(default_factory=dict)
     admitted: dict[str, RunHead] = field(default_factory=dict)
     messages: dict[tuple[int, str], InboxItem] = field(default_factory=dict)
-    """The posted messages that jobs ask about, by the run's number and the key."""
+    """The posted messages that jobs look up, by the run's number and the key."""
     fresh: dict[tuple[int, int], bool] = field(default_factory=dict)
     """The posted messages that jobs will consume, and whether each of them is still unconsumed."""
     changed: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class GroupResults:
 
 
 def decide(group: Group, works: Mapping[int, RunOperation[Any]]) -> GroupResults:
-    """Let every job decide, in order."""
+    """Let every job decide, in order. Return the results and the errors."""
     decided = GroupResults()
     for place, work in works.items():
         try:

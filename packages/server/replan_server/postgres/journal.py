@@ -1,7 +1,8 @@
 """The journal in Postgres: one database for several machines. Every append is durable before it returns.
 
-One thread commits all writes in groups, and another thread reads. Leases, record numbers and budgets are checked under
-locks in the transaction that writes, by the server's clock. So the rules hold between machines with different clocks.
+One thread commits all writes in groups, and another thread reads. The transaction that writes also checks leases,
+record numbers and budgets, under locks and by the server's clock. So the rules hold even if the clocks of the machines
+differ.
 """
 
 import json
@@ -123,16 +124,12 @@ async def open_postgres(
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a database, and make its tables if they are missing.
 
-    When the context ends, all writes that the journal was given are done, and no thread or connection is left open.
+    When the context ends, all requested writes are done, and no thread or connection is left open.
 
-    Args:
-        address: the database.
-        codecs: the codecs of the kinds of runs that can be read; a single codec is that of `FIRST_KIND`.
-        budget: the daily budget; None means no limit.
-        clock: takes the place of the server's clock, in tests.
-        answer_seconds: how long to wait for an answer of the server before the connection is given up.
-        retry_seconds: how long a change is tried again while the server cannot be reached or other transactions block
-            the change.
+    Args: address: the database. codecs: the codecs of the kinds of runs that can be read; a single codec is that of
+    `FIRST_KIND`. budget: the daily budget; None means no limit. clock: takes the place of the server's clock, in tests.
+    answer_seconds: how long to wait for an answer of the server before the connection is given up. retry_seconds: how
+    long a change is tried again while the server cannot be reached or other transactions block the change.
 
     Raises `JournalUnreachable`, `JournalUnreadable`, `JournalNewer`, `JournalDamaged`.
     """
@@ -239,5 +236,5 @@ class _PostgresJournal(Operations[E], PostgresCursors):
 
     def _check_text(self, text: str, place: str) -> str:
         if "\0" in check_text(text, place):
-            raise UsageProblem("the text has a NUL character, which Postgres does not take", place=place)
+            raise UsageProblem("the text has a NUL character, which Postgres cannot store", place=place)
         return text

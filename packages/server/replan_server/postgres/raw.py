@@ -42,8 +42,8 @@ _OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
 def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead], None]) -> Deleted:
     """Delete runs.
 
-    Raises `RunNotFound`, and the errors of `check` for the row of a run that must stay. After an error, the caller ends
-    the transaction without a commit.
+    Raises `RunNotFound`, and the errors of `check` for the row of a run that may not be deleted. After an error, the
+    caller must roll back the transaction.
     """
     held = _lock_rows(cursor, runs)
     for run in runs:
@@ -217,13 +217,13 @@ def open_inspection(address: DatabaseAddress) -> Iterator[Inspection | None]:
 
 
 Beside = Callable[[Connection, str], schema.Rights]
-"""A function that makes additional tables, and returns the rights to them by kind of role. It gets the place for
-messages.
+"""A function that makes additional tables, and returns the rights to them by kind of role. It gets the connection, and
+the place for messages.
 """
 
 
 def upgrade(address: DatabaseAddress, roles: Mapping[str, str], beside: Beside = lambda _, __: {}) -> int:
-    """Upgrade a journal and return its version. `roles` has the name of a role for some kinds in `schema.ROLES`.
+    """Upgrade a journal and return its version. `roles` has names of roles, by kinds in `schema.ROLES`.
 
     Raises `JournalNewer`, `JournalUnreachable`, `JournalUnreadable`, and `UsageProblem` for a role that does not exist.
     """

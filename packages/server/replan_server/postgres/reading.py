@@ -1,7 +1,7 @@
 """Reads from a Postgres journal outside of a group: rows, records, messages, due runs, and totals.
 
-For each run that a host wakes, the host sends all queries in one message, with the end of the snapshot (`last`). On a
-busy machine, every round trip waits for several processes in turn.
+The queries that wake a run are sent in one message, together with the end of the snapshot (`_last`). On a busy machine,
+each round trip may take long.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ _RECORDS_OF = (
 )
 _MESSAGES_OF = f"SELECT run, id, key, body, at, seal FROM replan.inbox WHERE run {_OF_RUNS} ORDER BY run, id"
 READ_AT_ONCE = 20
-"""How many runs are read together. With few messages, other processes wait less."""
+"""The number of runs that are read together. Fewer messages let other processes wait less."""
 
 SHARED_BYTES = 16 * 1024 * 1024
 """The cache of texts is cleared when the texts of other runs in it have more than this number of bytes."""
@@ -77,7 +77,7 @@ class Texts:
         self._size = 0
 
     def read(self, cursor: Cursor, digests: Iterable[bytes]) -> None:
-        """Read the texts that are not in the cache. Missing texts stay unknown."""
+        """Read the texts that are not in the cache. Texts that the database does not have stay unknown."""
         if self._size > SHARED_BYTES:
             self.known, self._size = {}, 0
         missing = [digest for digest in digests if digest not in self.known]
@@ -141,14 +141,14 @@ class PostgresReader(StoreReader):
         raise RunNotFound(run)
 
     def inbox(self, run: str, after: int) -> list[InboxItem]:
-        """Implement `StoreReader.inbox`, in one message with the end of the snapshot."""
+        """Implement `StoreReader.inbox`. The queries and the end of the snapshot are sent together."""
         there, found = self._last(("SELECT 1 FROM replan.runs WHERE run = %s", [run]), (_MESSAGES, [run, after]))
         if not there.rows:
             raise RunNotFound(run)
         return [message(run, row) for row in found.rows]
 
     def due(self, limit: int, dead: Dead, kinds: Formats | None) -> Due:
-        """Implement `StoreReader.due`, in two messages with the end of the snapshot."""
+        """Implement `StoreReader.due`, in two messages. The second message also ends the snapshot."""
         values = due_values(self._cursor, self.now, dead, kinds)
         runs, unread, following = self._last((_DUE, {**values, "limit": limit}), (_UNREAD, values), (_NEXT, values))
         return Due(

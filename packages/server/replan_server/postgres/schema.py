@@ -2,8 +2,8 @@
 
 `runs` has the values that change with every append. Its rows have room for their next version, so an append changes no
 index. `due` and `unread` are indexed only for rows that a host must find. `asked` has the open questions that lists
-show. Events name their texts by hash. The table `named_texts` also has these names, so the database refuses to delete a
-needed text.
+show. Events name their texts by hash. The table `named_texts` also has these hashes, so the database refuses to delete
+a needed text.
 
 `journal.version` is the version of the journal (`runtime.journal.port`).
 """
@@ -167,7 +167,7 @@ _FOUND = (
     "SELECT to_regclass('replan.journal') IS NOT NULL, to_regclass('replan.journal') IS NOT NULL AND NOT EXISTS"
     " (SELECT FROM pg_attribute WHERE attrelid = to_regclass('replan.runs') AND attname = 'near')"
 )
-"""A query: whether there is a journal, and whether it lacks a column that older development versions did not have."""
+"""A query that returns whether there is a journal, and whether an older development version has made the journal."""
 
 
 def version_of(connection: Connection, place: str) -> int:
@@ -197,14 +197,14 @@ def ensure_tables(connection: Connection, place: str) -> None:
 def check_upgraded(version: int, place: str) -> None:
     """Raise `JournalUnreadable` for a version that is too low."""
     if version < VERSION:
-        cause = f"its tables are those of an earlier release (version {version}, this one needs {VERSION})"
-        raise JournalUnreadable(place, cause, f"stop its programs, then: replan home upgrade {place}")
+        cause = f"the tables are those of an earlier release (version {version}; this release needs {VERSION})"
+        raise JournalUnreadable(place, cause, f"stop the programs that use it, then run: replan home upgrade {place}")
 
 
 def upgrade(connection: Connection, place: str) -> int:
     """Upgrade the tables to this release's version and return it.
 
-    Raises the errors of `version_of`, and `JournalUnreadable` if the role may not do this.
+    Raises the errors of `version_of`, and `JournalUnreadable` if the role may not make tables.
     """
     for _ in range(TRIES):
         try:
@@ -213,12 +213,12 @@ def upgrade(connection: Connection, place: str) -> int:
             roll_back(connection)  # Another process is making them.
         except errors.InsufficientPrivilege:
             roll_back(connection)
-            hint = "let the owner of the database run: replan home upgrade URL"
+            hint = "ask the owner of the database to run: replan home upgrade URL"
             raise JournalUnreadable(place, "this role may not make the journal's tables", hint) from None
         except BaseException:
             roll_back(connection)
             raise
-    raise JournalDamaged(place, "a schema named replan is there, without a journal")
+    raise JournalDamaged(place, "the database has a schema named replan without a journal")
 
 
 def _upgrade(connection: Connection, place: str) -> int:

@@ -1,10 +1,10 @@
-"""The statements of a group's transaction: lock and read the rows that its jobs concern, and write their changes.
+"""The statements of a group's transaction: lock and read the rows that its jobs need, and write the changes.
 
 All processes take locks in the same order: texts by hash, runs by number, and then the totals of days. Statements are
 sent together, so a group of any size costs three round trips.
 
-The notices that wake hosts have no content. A lost notice costs one polling interval. The listening connection must not
-go through a pooler, which would give its session to other clients.
+The notices that wake hosts have no content. A host that misses a notice finds the work at its next poll. The listening
+connection must not go through a pooler, which would give its session to other clients.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -119,7 +119,7 @@ class OverBudgetError(Exception):
 
 
 def lock(link: DatabaseLink, works: Sequence[RunOperation[Any]], budget: HomeBudget, *, exact: bool) -> Group:
-    """Begin a transaction, lock and read the rows that the jobs concern, and return the group.
+    """Begin a transaction, lock and read the rows that the jobs need, and return the group.
 
     With `exact`, the totals of the days are locked too. Raises `JournalNewer`, `psycopg.Error`.
     """
@@ -150,7 +150,7 @@ def lock(link: DatabaseLink, works: Sequence[RunOperation[Any]], budget: HomeBud
 
 
 def write(connection: Connection, group: Group, writer: bytes, number: int) -> None:
-    """Write the changes of the jobs, without a commit. `number` marks the transaction as this writer's.
+    """Write the changes of the jobs, without a commit. `writer` and `number` mark the transaction.
 
     Raises `OverBudgetError`, `psycopg.Error`, and `JournalError` if a row has changed although it was locked.
     """
@@ -172,7 +172,7 @@ def write(connection: Connection, group: Group, writer: bytes, number: int) -> N
     spent = [_spend(batch, group, key, amount) for key, amount in sorted(group.booked.items())]
     batch.run()
     if update.count != len(changed):
-        raise JournalError("a run changed while it was locked")
+        raise JournalError("a run changed while its row was locked")
     if any(answer.count == 0 for answer in spent):
         raise OverBudgetError
 
@@ -271,11 +271,11 @@ def record_row(number: int, row: Stored, last: bool) -> tuple[Any, ...]:
 
 
 RETRY_SECONDS = 5.0
-"""The pause before another try to listen."""
+"""The pause before another try to listen, in seconds."""
 
 
 class Listening:
-    """Wakes the hosts of a journal. Committed transactions notify them, so `wake` does nothing."""
+    """Wakes the hosts of a journal. Committed transactions notify the hosts, so `wake` does nothing."""
 
     def __init__(self, address: DatabaseAddress) -> None:
         self._address = address

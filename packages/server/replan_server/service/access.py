@@ -1,6 +1,6 @@
 """Access to the server: one-time tokens, tokens of programs, and the sessions of browsers.
 
-A secret has 256 random bits and is stored as its hash, so looking it up needs no comparison in constant time.
+Each secret has 256 random bits, and only its hash is stored. So looking up a hash needs no comparison in constant time.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from replan_server.service.store import Scope, Token, WebState
 from runtime.core.errors import UsageProblem
 
 SIGN_IN_SECONDS = 60.0
-"""The seconds for which a one-time token is valid."""
+"""How long a one-time token is valid, in seconds."""
 TOKENS_MAX = 100
 """The largest number of tokens of programs."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The sender of a request."""
+    """The client that has sent a request."""
 
     client: str
     """The name under which runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp` over stdio."""
@@ -37,12 +37,12 @@ class Principal:
     """The hash of the program's token; empty for a browser."""
 
     def may(self, scope: Scope) -> bool:
-        """Return whether the scope is included."""
+        """Return whether the client has this scope, or a scope that includes it."""
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
 
     @property
     def csrf(self) -> str:
-        """The token that each form of the session carries. It is made from the secret id of the session."""
+        """The CSRF token in each form of the session. It is computed from the secret id of the session."""
         return digest(f"csrf {self.session}")
 
 
@@ -57,7 +57,7 @@ def equal_in_constant_time(one: str, other: str) -> bool:
 
 
 def with_sign_in(state: WebState, server: str, now: float) -> tuple[WebState, str]:
-    """Return the state with another one-time token, and the token. Only the server named `server` accepts the token."""
+    """Return the state with a new one-time token, and the token. Only the server named `server` accepts the token."""
     token = secrets.token_urlsafe(32)
     kept = _not_expired(state.sign_ins, now)
     return state.model_copy(update={"sign_ins": {**kept, _at(server, token): now + SIGN_IN_SECONDS}}), token
@@ -86,15 +86,18 @@ def of_token(state: WebState, token: str) -> Principal | None:
 
 
 def with_token(state: WebState, name: str, scope: Scope, now: float) -> tuple[WebState, str]:
-    """Return the state with another token of a program, and the token. Raises `UsageProblem` for an invalid name."""
+    """Return the state with a new token for a program, and the token.
+
+    Raises `UsageProblem` if the name is invalid or taken, or if there are too many tokens.
+    """
     if not _NAME.fullmatch(name):
-        hint = "up to 32 small letters, digits, dots, dashes and underscores"
-        raise UsageProblem(f"{name[:60]!r} cannot name a token", place="NAME", hint=hint)
+        hint = "use up to 32 small letters, digits, dots, dashes and underscores"
+        raise UsageProblem(f"{name[:60]!r} is not a valid name for a token", place="NAME", hint=hint)
     if name in state.tokens:
-        hint = f"`{program()} token revoke {name}` first, or use another name"
-        raise UsageProblem(f"there is a token {name!r} already", place="NAME", hint=hint)
+        hint = f"use another name, or first run `{program()} token revoke {name}`"
+        raise UsageProblem(f"the token {name!r} exists already", place="NAME", hint=hint)
     if len(state.tokens) >= TOKENS_MAX:
-        raise UsageProblem(f"there are {TOKENS_MAX} tokens already", place="NAME", hint="revoke one that is not used")
+        raise UsageProblem(f"there are {TOKENS_MAX} tokens already", place="NAME", hint="revoke an unused token")
     token = f"rp_{secrets.token_urlsafe(32)}"
     entry = Token(digest=digest(token), scope=scope, created=now)
     return state.model_copy(update={"tokens": {**state.tokens, name: entry}}), token
@@ -104,7 +107,7 @@ def remove_token(state: WebState, name: str) -> tuple[WebState, None]:
     """Return the state without the token of this name. Raises `UsageProblem` if there is no such token."""
     if name not in state.tokens:
         raise UsageProblem(
-            f"there is no token {name[:60]!r}", place="NAME", hint=f"`{program()} token list` lists them"
+            f"there is no token {name[:60]!r}", place="NAME", hint=f"`{program()} token list` lists the tokens"
         )
     kept = {other: token for other, token in state.tokens.items() if other != name}
     return state.model_copy(update={"tokens": kept}), None
@@ -121,7 +124,7 @@ SESSIONS_MAX = 100
 
 
 class Sessions:
-    """The sessions: the end of each session in UTC seconds since 1970, by the hash of its id."""
+    """The sessions of browsers: when each session ends, in UTC seconds since 1970, by the hash of its id."""
 
     def __init__(self) -> None:
         self._ends: dict[str, float] = {}

@@ -12,7 +12,7 @@ from replan_server.service.requests import HTTP, wrong_value
 from runtime.core.errors import UsageProblem
 
 OWN = "replan"
-"""The key of `forwardedProps` that is read. It holds keys of a run to start, such as `workflow`."""
+"""The only key of `forwardedProps` that is read. Its value has settings of the run to start, such as `workflow`."""
 MESSAGES_MAX = 2_000
 """The largest number of messages in one request."""
 
@@ -41,7 +41,7 @@ class AgUiMessage(AgUiBody):
         found = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
         texts = [text for text in found if isinstance(text, str)]
         if not texts or len(texts) != len(parts):
-            raise UsageProblem("a message of a user has text only", place="messages.content")
+            raise UsageProblem("a message of a user may contain only text", place="messages.content")
         return "\n".join(texts)
 
 
@@ -60,7 +60,7 @@ class AgUiAnswer(AgUiBody):
             return None
         match self.payload:
             case None:
-                raise UsageProblem("a resolved interrupt needs an answer", place="resume.payload")
+                raise UsageProblem("a resolved interrupt needs an answer in its payload", place="resume.payload")
             case str():
                 return self.payload
             case bool():
@@ -70,7 +70,7 @@ class AgUiAnswer(AgUiBody):
 
 
 class AgUiInput(AgUiBody):
-    """A request to show a run, which may first be started or sent a message."""
+    """A request to follow a run. The request may also start the run, or send it a message."""
 
     thread_id: Annotated[str, Field(min_length=1, max_length=100)]
     """The conversation: the id of a run that exists, or a name for the run to start."""
@@ -83,7 +83,8 @@ class AgUiInput(AgUiBody):
     """The last state that the client got. Its `after` is the number of the last record that the client knows."""
     resume: Annotated[tuple[AgUiAnswer, ...], Field(max_length=200)] = ()
     forwarded_props: Any = None
-    """Under the key `replan`: the settings of a run to start, beside its problem, and the `kind` of a message."""
+    """An object. Its key `replan` has the settings of a run to start, except the problem, and the `kind` of a message.
+    """
 
     @property
     def after(self) -> int:
@@ -93,10 +94,10 @@ class AgUiInput(AgUiBody):
 
     @property
     def own(self) -> dict[str, Any]:
-        """The object under the key `replan`. Raises `UsageProblem` for another value."""
+        """The object under the key `replan`. Raises `UsageProblem` if the value is not an object."""
         found = self.forwarded_props.get(OWN, {}) if isinstance(self.forwarded_props, dict) else {}
         if not isinstance(found, dict):
-            raise UsageProblem("not an object", place=f"forwardedProps.{OWN}")
+            raise UsageProblem("this is not an object", place=f"forwardedProps.{OWN}")
         return found
 
     @property
@@ -108,13 +109,13 @@ class AgUiInput(AgUiBody):
             case "requirement":
                 return "requirement"
             case _:
-                raise UsageProblem("either 'note' or 'requirement'", place=f"forwardedProps.{OWN}.kind")
+                raise UsageProblem("the kind must be 'note' or 'requirement'", place=f"forwardedProps.{OWN}.kind")
 
     def start(self) -> StartRun:
-        """Return the run to start. Raises `UsageProblem` with the key as its place."""
+        """Return the settings of the run to start. Raises `UsageProblem`, whose place is the wrong key."""
         texts = [message.text for message in self.messages if message.role == "user"]
         if not texts:
-            raise UsageProblem("no message of a user states a problem", place="messages")
+            raise UsageProblem("no message has the role user, so the problem is missing", place="messages")
         fields = {name: value for name, value in self.own.items() if name != "kind"}
         try:
             return StartRun.model_validate({**fields, "problem": texts[0]})
@@ -132,5 +133,5 @@ class AgUiInput(AgUiBody):
         if not own or own[-1] is not self.messages[-1] or (started and len(own) == 1):
             return None
         if len(own[-1].text) > MESSAGE_MAX:
-            raise UsageProblem(f"the message has over {MESSAGE_MAX:,} characters", place="messages")
+            raise UsageProblem(f"the last message has more than {MESSAGE_MAX:,} characters", place="messages")
         return own[-1]

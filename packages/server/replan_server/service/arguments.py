@@ -1,4 +1,4 @@
-"""The arguments of MCP tools, and the objects that only these tools return. Unknown keys are refused."""
+"""The arguments of MCP tools, and the objects that only these tools return. Unknown arguments are refused."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -23,7 +23,10 @@ QuestionId = Annotated[str, Field(min_length=3, max_length=200, description="The
 
 
 class Arguments(SentBody):
-    """The arguments of a tool. Unlike in HTTP, a number may be a text, because language models write numbers so."""
+    """The arguments of a tool.
+
+    Unlike in the HTTP API, a number may be sent as a string, because language models write numbers so.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
@@ -35,16 +38,16 @@ class Ordered(SentBody):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
     model: Name = DEFAULT
-    """The name of a model; the resource replan://offer lists them."""
+    """The name of a model; the resource replan://offer lists the models."""
     idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A repeated call with the same key returns the run that the first call has started."""
 
 
 class TextFile(Arguments):
-    """A text file to plan with."""
+    """A text file that the planning run gets."""
 
     name: Annotated[str, Field(max_length=120)]
-    """Its name, without a path."""
+    """The name of the file, without a path."""
     text: Annotated[str, Field(max_length=2 * ATTACHMENT_BYTES_MAX)]
 
 
@@ -53,9 +56,9 @@ class PlanArguments(Ordered):
 
     problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
     workflow: Name = "search"
-    """The name of a workflow; the resource replan://offer lists them."""
+    """The name of a workflow; the resource replan://offer lists the workflows."""
     strict: bool = False
-    """Whether a plan is rejected that leaves a demand of the problem in no step."""
+    """Whether a plan is rejected if a demand of the problem is in no step of the plan."""
     attachments: Annotated[tuple[TextFile, ...], Field(max_length=UPLOADS_MAX)] = ()
 
     @property
@@ -69,11 +72,11 @@ class Execute(Ordered):
 
     id: RunId
     tools: Name
-    """The name of a tool set; the resource replan://offer lists them."""
+    """The name of a tool set; the resource replan://offer lists the tool sets."""
 
     @property
     def plan_of(self) -> str:
-        """The id of the planning run, under the name that the body of HTTP has for it."""
+        """The id of the planning run. In the HTTP API, the body has the same field."""
         return self.id
 
 
@@ -87,7 +90,7 @@ class Wait(RunArguments):
     """A run to wait for."""
 
     seconds: Annotated[float, Field(ge=0, le=WAIT_SECONDS_MAX)] = WAIT_SECONDS_MAX
-    """How long to wait at most."""
+    """The longest time to wait, in seconds."""
 
 
 class MaybeRun(Arguments):
@@ -103,7 +106,7 @@ class AnswerArguments(Arguments):
     question: QuestionId
     answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
     decline: bool = False
-    """Whether the question is declined instead of answered. Its `otherwise` says what happens then."""
+    """Whether the question is declined instead of answered. The question's `otherwise` says what happens then."""
 
 
 class Tell(RunArguments):
@@ -111,14 +114,14 @@ class Tell(RunArguments):
 
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
     kind: Literal["note", "requirement"] = "note"
-    """Later prompts show a note; for a requirement the run goes back. In runs that take values, a note FIELD=VALUE
-    corrects a value, even after the end.
+    """A note is shown in later prompts. A requirement changes the task, so the run goes back to an earlier step. If the
+    run collects values, a note FIELD=VALUE corrects a value, even after the run has ended.
     """
     idempotency_key: Annotated[str, Field(min_length=1, max_length=100)] | None = None
 
 
 class EditPlan(EditBody):
-    """An edited plan, with the numbers that came with the plan that was opened."""
+    """An edited plan, with the `revision` and `edits` of the plan that was opened."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
@@ -126,7 +129,7 @@ class EditPlan(EditBody):
 
 
 class ChangeLimits(ChangedLimits):
-    """The limits of a run that are to change."""
+    """Changed limits of a run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
@@ -148,11 +151,11 @@ class CheckPlan(Arguments):
 
     plan: Mapping[str, Any]
     level: Literal["minimal", "medium", "expansive"] = "medium"
-    """How much is proved."""
+    """The level of the proof."""
     assurance: Literal["strong", "strong_cyclic", "weak"] = "strong_cyclic"
-    """The guarantee that `expansive` demands of the traces that do not escalate."""
+    """The guarantee that the level `expansive` demands of all traces that do not escalate."""
     r_max: Annotated[int, Field(ge=1, le=10**6)] = 100
-    """The largest total_retry_budget of the plan."""
+    """The largest `total_retry_budget` that the plan may have."""
 
 
 class StateReport(Got):

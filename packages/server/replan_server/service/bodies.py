@@ -1,4 +1,4 @@
-"""The JSON bodies of the HTTP API. Requests are checked strictly. A kind of runs may add keys to answers."""
+"""The JSON bodies of the HTTP API. Requests are checked strictly. A kind of runs may add keys to responses."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -31,7 +31,7 @@ Name = Annotated[str, Field(max_length=100)]
 
 
 class SentBody(BaseModel):
-    """The body of a request. Unknown keys are refused. A null for an optional value means that it is absent."""
+    """The body of a request. Unknown keys are refused. A null for an optional key means the same as a missing key."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -67,34 +67,35 @@ def _or_null(schema: JsonSchemaValue) -> JsonSchemaValue:
 
 
 class AttachedFile(SentBody):
-    """A text file to plan with."""
+    """A text file that the planning run gets."""
 
     name: Annotated[str, Field(max_length=120)]
-    """Its name, without a path."""
+    """The name of the file, without a path."""
     content: Annotated[Base64Bytes, Field(strict=False)]
-    """Its bytes in Base64."""
+    """The bytes of the file in Base64."""
 
 
 @with_limits()
 class ChangedLimits(SentBody):
-    """Changed limits of a run. A missing limit does not change. The deadline counts from now."""
+    """Changed limits of a run. A limit that is missing here does not change. The deadline counts from now."""
 
     strict: bool = False
-    """Whether plans that leave a demand of the problem in no step are rejected from now on."""
+    """Whether, from now on, a plan is rejected if a demand of the problem is in no step of the plan."""
 
 
 @with_limits()
 class StartFork(SentBody):
-    """A run to start from the middle of another run. Missing limits are the defaults of clients."""
+    """A run to start from the middle of another run. For a missing limit, the default of clients is used."""
 
     at: Annotated[str, Field(max_length=200)] = ""
-    """The number of the last shared record, an attempt, or `before:` and an attempt; empty for the last place before
-    the end."""
+    """The place of the fork: the number of the last shared record, an attempt, or `before:` and an attempt. If empty,
+    the fork is at the last possible place before the end of the run.
+    """
     workflow: Name | None = None
     policy: Name | None = None
-    """The name of another policy; `GET /api/offer` lists them."""
+    """The name of another policy; `GET /api/offer` lists the policies."""
     model: Name = DEFAULT
-    """The name of another model; `default` is that of the run."""
+    """The name of another model; `default` is the model of the original run."""
     given: Annotated[dict[str, Annotated[str, Field(max_length=ANSWER_MAX)]], Field(max_length=200)] = Field(
         default_factory=dict
     )
@@ -106,11 +107,11 @@ class StartRun(SentBody):
 
     problem: Annotated[str, Field(min_length=1, max_length=PROBLEM_BYTES_MAX)]
     workflow: Name = "search"
-    """The name of a workflow; `GET /api/offer` lists them."""
+    """The name of a workflow; `GET /api/offer` lists the workflows."""
     model: Name = DEFAULT
-    """The name of a model; `GET /api/offer` lists them."""
+    """The name of a model; `GET /api/offer` lists the models."""
     strict: bool = False
-    """Whether a plan is rejected that leaves a demand of the problem in no step."""
+    """Whether a plan is rejected if a demand of the problem is in no step of the plan."""
     attachments: Annotated[tuple[AttachedFile, ...], Field(max_length=UPLOADS_MAX, strict=False)] = ()
 
     @property
@@ -121,10 +122,10 @@ class StartRun(SentBody):
 
 @with_limits()
 class StartOfKind(SentBody):
-    """The model and the limits of a run of an installed kind. Its order has the other fields."""
+    """The model and the limits of a run of an installed kind. The kind adds its own fields to the body."""
 
     model: Name = DEFAULT
-    """The name of a model; `GET /api/offer` lists them."""
+    """The name of a model; `GET /api/offer` lists the models."""
 
 
 @with_limits()
@@ -133,7 +134,7 @@ class StartExecution(SentBody):
 
     plan_of: Annotated[str, Field(min_length=1, max_length=64)]
     tools: Name
-    """The name of a tool set; `GET /api/offer` lists them."""
+    """The name of a tool set; `GET /api/offer` lists the tool sets."""
     model: Name = DEFAULT
 
 
@@ -141,7 +142,7 @@ class AnswerBody(SentBody):
     """An answer to a question, or a decline."""
 
     answer: Annotated[str, Field(max_length=ANSWER_MAX)] | None = None
-    """The answer, as text in the form of the question's `answer_schema`."""
+    """The answer as text. It must fit the `answer_schema` of the question."""
     decline: bool = False
     """Whether the question is declined instead of answered."""
 
@@ -151,22 +152,24 @@ class MessageBody(SentBody):
 
     text: Annotated[str, Field(min_length=1, max_length=MESSAGE_MAX)]
     kind: Literal["note", "requirement"] = "note"
-    """Later prompts show a `note`; for a `requirement` the run goes back. In runs that take values, a note
-    `FIELD=VALUE` corrects a value, even after the end.
+    """A `note` is shown in later prompts. A `requirement` changes the task, so the run goes back to an earlier step. If
+    the run collects values, a note `FIELD=VALUE` corrects a value, even after the run has ended.
     """
 
 
 class EditBody(SentBody):
-    """An edited plan for a run, with the numbers that came with the plan that was opened."""
+    """An edited plan for a run, with the `revision` and `edits` of the plan that was opened."""
 
     plan: Mapping[str, Any]
-    """The edited plan, or its rest in an execution: a JSON object with initial_state, goal_state and steps."""
+    """The edited plan, a JSON object with initial_state, goal_state and steps. For an execution, it has only the steps
+    that are not done yet.
+    """
     revision: Annotated[int, Field(ge=1)]
     """The `revision` of the plan that was opened."""
     edits: Annotated[int, Field(ge=0)]
-    """The `edits` of the plan that was opened. If somebody has edited the plan since, the edit is refused."""
+    """The `edits` of the plan that was opened. If somebody has edited the plan since then, the edit is refused."""
     dropped: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)] = Field(default_factory=list)
-    """The ids of the demands that your user agrees to drop, as an error names them."""
+    """The ids of the demands that your user agrees to drop. The error that refused an edit names these ids."""
 
 
 class Nothing(SentBody):
@@ -174,13 +177,13 @@ class Nothing(SentBody):
 
 
 class Got(BaseModel):
-    """The body of an answer."""
+    """The body of a response."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class NearLimit(Got):
-    """The limit that an unfinished run has used most of."""
+    """The limit of which an unfinished run has used the largest share."""
 
     limit: str
     percent: int
@@ -210,9 +213,10 @@ class RunPage(Got):
 
 
 def _with_keys(*lists: type) -> Callable[[type[Got]], type[Got]]:
-    """Give a body a field for each key in lists. The body has all keys of the first list.
+    """Return a decorator that adds the keys of typed dictionaries to a model as fields.
 
-    The keys of the other lists depend on the kind.
+    The required keys of the first dictionary are required fields. All other fields are optional, because they depend on
+    the kind of the run.
     """
     types: dict[str, list[Any]] = {}
     for keys in lists:
@@ -233,19 +237,19 @@ def _with_keys(*lists: type) -> Callable[[type[Got]], type[Got]]:
 
 
 class ResultBody(Got):
-    """The result of a run, as `replan show --json` prints it, and whether the run goes on by itself."""
+    """The result of a run, as `replan show --json` prints it, and whether a process drives the run."""
 
     driven: bool
 
 
 @cache
 def result_body(*keys: type) -> type[Got]:
-    """Return the body of a result. `keys` are the lists of keys of the installed kinds."""
+    """Return the model of a result. `keys` are the typed dictionaries of the results of installed kinds."""
     return _with_keys(ResultJson, PlanningJson, ExecutionJson, *keys)(ResultBody)
 
 
 class StartedBody(Got):
-    """The receipt for a run."""
+    """The receipt for a started run."""
 
     run_id: str
     result: Literal["accepted", "duplicate"]
@@ -260,7 +264,7 @@ class Questions(Got):
 
 
 class Receipt(Got):
-    """The receipt for an answer or a message. It is `duplicate` if the same was posted before."""
+    """The receipt for an answer or a message. The result is `duplicate` if the client has posted the same before."""
 
     result: Literal["accepted", "duplicate"]
 
@@ -275,7 +279,7 @@ class RestOfPlan(Got):
 
 
 class Cancelled(Got):
-    """The receipt for a cancel."""
+    """The receipt for the cancellation of a run."""
 
     run_id: str
     cancelled: bool
@@ -306,7 +310,7 @@ class UsedOfLimit(Got):
 
 
 class Budget(Got):
-    """The amounts that a run has used of each limit."""
+    """How much a run has used of each limit."""
 
     run_id: str
     budget: list[UsedOfLimit]
@@ -322,7 +326,7 @@ class AttemptBody(Got):
 
 
 class OfferBody(Got):
-    """The names that a client may use, and its ceilings. The orders of installed kinds add lists of names."""
+    """The names that a client may use, and the ceilings of its limits. Installed kinds add lists of names."""
 
     workflows: list[str]
     policies: list[str]

@@ -21,13 +21,19 @@ if TYPE_CHECKING:
     from replan.setup.kinds import Kinds
 
 RECORDS_MAX = 20_000
-"""The largest number of records in memory for all kept runs, about 5 KiB each. The run read longest ago is dropped."""
+"""The largest number of records that are kept in memory for all runs together. A record takes about 5 KiB. The least
+recently read run is dropped first.
+"""
 VIEWS_MAX = 8
 """The largest number of results of runs that are kept. The results used last are kept."""
 AT_ONCE_MAX = 500
-"""The largest number of records that are folded in the event loop, in some 50 ms. More are folded in a thread."""
+"""The largest number of records that are folded in the event loop, which takes about 50 ms. A larger number is folded
+in a thread.
+"""
 MARK = 200
-"""How many records are between two kept states, so that a page of records need not fold the whole run."""
+"""The number of records between two kept states. Kept states make it possible to show a page of records without folding
+the whole run.
+"""
 
 _FOLDS = trio.CapacityLimiter(1)
 """Lets only one run at a time be folded in a thread, because folding takes a whole processor."""
@@ -47,7 +53,7 @@ class _Kept:
         return mark * MARK, self.marks[mark]
 
     def with_records(self, new: Sequence[Record[Any]]) -> "_Kept":
-        """Return the run after more records. Nothing is changed in place, so any thread may call this."""
+        """Return the run after more records. Nothing is changed in place, so any thread may call this method."""
         state, marks, loaded = self.loaded.state, list(self.marks), self.loaded
         for record in new:
             state = loaded.kind.machine.evolve(state, record.event)

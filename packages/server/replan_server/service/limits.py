@@ -25,7 +25,9 @@ class RequestRefused(ReplanError):
 
 
 FAILURES_MAX = 10
-"""The largest number of failed sign-ins in a minute. Further failures are answered late, with the status 429."""
+"""The largest number of failed sign-ins in a minute. Further failures are answered with a delay and with the status
+429.
+"""
 WRITES_MAX = 60
 """The largest number of writes of one client in a minute."""
 STREAMS_MAX = 20
@@ -38,9 +40,9 @@ CLIENTS_MAX = 1000
 """The number of clients above which clients without a recent action are forgotten."""
 
 KEEP_CONNECTION: ContextVar[Callable[[], None]] = ContextVar("keep_connection", default=lambda: None)
-"""A function that marks the current connection as a known client's, so that it is not closed to make room.
+"""A function that marks the current connection as a known client's, so that the server keeps it open at its limit.
 
-Over stdio it does nothing.
+Over stdio, the function does nothing.
 """
 
 
@@ -71,7 +73,7 @@ class Recent:
 class Streams:
     """Counts the open streams, or the waiting calls, of each client. `refusal` is the message if there are too many."""
 
-    def __init__(self, refusal: str = "too many streams are open") -> None:
+    def __init__(self, refusal: str = "too many streams are open; close one, or try again later") -> None:
         self._refusal = refusal
         self._open: dict[str, int] = {}
 
@@ -89,7 +91,7 @@ class Streams:
 
 
 class Place:
-    """One counted stream. It stops counting at the end of its `with` block, or by `free`."""
+    """One counted stream. The stream is counted until its `with` block ends or `free` is called."""
 
     def __init__(self, free: Callable[[], None]) -> None:
         self._free: Callable[[], None] | None = free

@@ -1,4 +1,4 @@
-"""Tells open streams that runs have changed. One task asks the journal, however many streams there are."""
+"""Tells open streams that runs have changed. One task checks the journal for all streams."""
 
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Hashable
@@ -16,14 +16,14 @@ LOOK_SECONDS = 0.05
 PING_SECONDS = 15.0
 """How often an idle stream gets a comment, in seconds, so that a broken connection is detected."""
 SHARED_MAX = 64
-"""The largest number of shared answers at a time. The least recently used answer is dropped."""
+"""The largest number of shared values at a time. The least recently used value is dropped."""
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class _Shared:
-    """An answer that several streams share."""
+    """A value that several streams share."""
 
     lock: trio.Lock = field(default_factory=trio.Lock)
     version: int | None = None
@@ -39,7 +39,7 @@ class Hub:
         self._shared: OrderedDict[Hashable, _Shared] = OrderedDict()
 
     async def watch(self) -> None:
-        """Check the journal for commits while any stream listens, until this is cancelled."""
+        """Check the journal for commits while any stream listens, until cancelled."""
         while True:
             await trio.sleep(LOOK_SECONDS)
             if self._listeners:
@@ -55,7 +55,7 @@ class Hub:
             self._changed = trio.Event()
 
     async def ask_once(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return the value of `ask()`, which is called once after each commit for all streams with the same key.
+        """Return the value of `ask()`. After each commit, `ask` is called only once for all streams with the same key.
 
         Only streams may call this, because the journal is watched only for streams. Errors of `ask` are raised.
         """

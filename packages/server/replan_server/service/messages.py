@@ -1,4 +1,4 @@
-"""Posts what clients send to runs: answers, messages, changed limits and cancels. A repeated post does nothing more."""
+"""Posts what clients send to runs: answers, messages, changed limits and cancels. A repeated post changes nothing."""
 
 import hashlib
 import re
@@ -31,8 +31,8 @@ _KEY = re.compile(KEY_PATTERN)
 def hash_key(key: str, who: Principal, action: str, *, place: str) -> str:
     """Return the hash of an idempotency key, its client and the action. Raises `UsageProblem` for a wrong key."""
     if not _KEY.fullmatch(key):
-        hint = "up to 100 printable characters, another key for each action"
-        raise UsageProblem("the key is missing or wrong", place=place, hint=hint)
+        hint = "send up to 100 printable characters without blanks, and another key for each action"
+        raise UsageProblem("the idempotency key is missing or wrong", place=place, hint=hint)
     return hashlib.sha256(f"{who.client}\n{action}\n{key}".encode()).hexdigest()
 
 
@@ -48,7 +48,7 @@ async def answer_question(service: Service, question: str, text: str | None, *, 
     except ForPeopleOnly as problem:
         raise RequestRefused(f"{problem.cause}: {problem.hint}", "forbidden") from None
     if receipt.result == "conflict":
-        raise RequestRefused("another answer was given before, and that one counts", "conflict")
+        raise RequestRefused("another answer was given before, and the first answer counts", "conflict")
     return receipt
 
 
@@ -75,8 +75,8 @@ async def edit_plan(
 ) -> None:
     """Give a run an edited plan. `revision` and `edits` belong to the plan that was opened.
 
-    Raises `RequestRefused` if the plan was changed since, if only a person may edit it, and for an execution if the
-    server executes no plans. Raises `EditRejected`, and the errors of `open_plan`.
+    Raises `RequestRefused` if the plan has changed since then, if only a person may edit it, or if the run is an
+    execution and the server executes no plans. Raises `EditRejected`, and the errors of `open_plan`.
     """
     engine = service.engine
     try:
@@ -98,7 +98,7 @@ async def change_limits(service: Service, who: Principal, run: str, changes: Cha
     Raises `UsageProblem`, whose place is the limit, and the errors of `tell`.
     """
     if not changes:
-        raise UsageProblem("no limit is given", place="limits", hint="name those that change")
+        raise UsageProblem("no changed limit is given", place="limits", hint="send at least one limit")
     service.offer.check_changes(changes)
     posted = _unless_conflict(await post_changes(service.engine, run, changes, key=key[:KEY_LETTERS]))
     await _resume_if_reopened(service, who, run)
@@ -140,10 +140,12 @@ async def _resume_if_reopened(service: Service, who: Principal, run: str) -> Non
     try:
         await go_on(service, who, run)
     except RequestRefused as refused:
-        raise RequestRefused(f"it is recorded, but the run does not go on yet: {refused}", refused.reason) from None
+        raise RequestRefused(
+            f"the message is recorded, but the run does not go on yet: {refused}", refused.reason
+        ) from None
 
 
 def _unless_conflict(posted: Posted) -> Posted:
     if posted.result == "conflict":
-        raise RequestRefused("something else was posted with this idempotency key", "conflict")
+        raise RequestRefused("another message was posted with this idempotency key; use a new key", "conflict")
     return posted

@@ -1,6 +1,6 @@
 """Orders of clients to plan a problem, to execute a plan and to fork a run.
 
-A client gives text, bytes and names. Names refer to workflows, policies, models and tool sets in the server's config
+A client sends text, bytes and names. Names refer to workflows, policies, models and tool sets in the server's config
 file. A path, an address, a plug-in or a prompt is never taken from a client.
 """
 
@@ -42,7 +42,7 @@ class Order(ModelAndLimits):
     workflow: str = "search"
     uploads: Sequence[tuple[str, bytes]] = ()
     strict: bool = False
-    """Whether a plan is rejected that leaves a demand of the problem in no step."""
+    """Whether a plan is rejected if a demand of the problem is in no step of the plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,15 @@ class ForkOrder(ModelAndLimits):
     workflow: str | None = None
     """The name of another workflow; None for the run's own workflow."""
     policy: str | None = None
-    """The name of another policy; None for the policy of the new workflow, or of the run if its workflow stays."""
+    """The name of another policy; None for the policy of the new workflow, or for the run's own policy if the workflow
+    stays the same.
+    """
     given: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ServerOffer(Offer):
-    """The choices that a server offers its clients: the names for all kinds, for planning, executions and forks."""
+    """The names that a server offers its clients, for planning, executions, forks and runs of installed kinds."""
 
     root: Path
 
@@ -126,7 +128,7 @@ class ServerOffer(Offer):
         return prepared
 
     def fork_of(self, order: ForkOrder, environment: Mapping[str, str] = os.environ) -> ForkRequest:
-        """Return the fork that a client has ordered. Limits that the order lacks are the defaults of clients.
+        """Return the fork that a client has ordered. For a limit that the order lacks, the default of clients is used.
 
         Raises `UsageProblem` with the field as its place.
         """
@@ -168,12 +170,12 @@ def offer_fields(offer: ServerOffer, *, allow_execute: bool) -> dict[str, Any]:
 
 def _attachments(order: Order, environment: Mapping[str, str]) -> tuple[Attachment, ...]:
     if len(order.uploads) > UPLOADS_MAX:
-        raise UsageProblem(f"a run has at most {UPLOADS_MAX} files", place="attachments", hint="leave some out")
+        raise UsageProblem(f"a run has at most {UPLOADS_MAX} files", place="attachments", hint="attach fewer files")
     redactor, names = Redactor(secrets_in(environment)), set[str]()
     for name, _ in order.uploads:
         if not _FILE_NAME.fullmatch(name) or name in names:
-            hint = "letters, digits, dots, dashes and blanks, each name once; no path"
-            raise UsageProblem(f"{name[:60]!r} cannot name a file", place="attachments", hint=hint)
+            hint = "use letters, digits, dots, dashes and blanks, no path, and each name only once"
+            raise UsageProblem(f"{name[:60]!r} is not a valid name for a file", place="attachments", hint=hint)
         names.add(name)
     attachments = [read_upload(name, data, redactor) for name, data in order.uploads]
     check_sizes(attachments, "attachments")

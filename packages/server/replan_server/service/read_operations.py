@@ -38,7 +38,7 @@ async def status(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def result(request: ProgramRequest) -> Mapping[str, Any]:
-    """Return the result of a run, and whether the run is being driven."""
+    """Return the result of a run, and whether a process drives the run."""
     return (await read_shown(request.service.reader, request.run)).result_json
 
 
@@ -148,9 +148,9 @@ def _next_step_text(shown: ShownRun, questions: list[dict[str, Any]]) -> str:
     if questions:
         return "ask your user, call `answer`, then `wait`"
     if not shown.driven:
-        return f"nobody drives this run: start `{own} host`, or this server without --no-host"
+        return f"no process drives this run: start `{own} host`, or this server without --no-host"
     if shown.result.status == "parked":
-        return "it goes on by itself where it waits for its provider; else call `resume`, then `wait`"
+        return "if the run waits for its provider, it goes on by itself; otherwise call `resume`, then `wait`"
     return "call `wait`"
 
 
@@ -159,12 +159,12 @@ QUERY_MAX = 100
 USD_MAX = 10**9
 """An amount in dollars that is higher than the cost of any run."""
 PAGE_MAX = 999_999
-"""The largest number of a page."""
+"""The largest page number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryField:
-    """A field of the query of an address."""
+    """A field of the query of a URL."""
 
     meaning: str
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
@@ -176,7 +176,7 @@ def _empty_or(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 FIELDS: Mapping[str, QueryField] = {
     "status": QueryField(meaning="Only runs with this status.", schema=_empty_or({"enum": list(STATUSES)})),
-    "q": QueryField(meaning="Only runs whose id, title or kind has this."),
+    "q": QueryField(meaning="Only runs whose id, title or kind contains this text."),
     "kind": QueryField(meaning="Only runs of this kind."),
     "cost": QueryField(
         meaning="Only runs that cost at least this many dollars.",

@@ -1,4 +1,4 @@
-"""One request of a program, for all interfaces; its answer as JSON, and its errors with their places."""
+"""A request of a program in the form that all interfaces share, the JSON of its response, and its errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.pydantic_messages import describe
 
 PLACE_MAX = 200
-"""The largest number of characters of a place that an error names."""
+"""The largest number of characters of the place in an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Terms:
     result: str
     """The operation that shows the result of the run `{run}`."""
     places: Mapping[str, str]
-    """The client's name for each argument of the command line, if errors can have it as their place."""
+    """The client's name for each argument of the command line that can be the place of an error."""
     via: Via
     shows_reviews: bool
     """Whether clients see the artifact that a person has to review."""
@@ -103,7 +103,7 @@ class ProgramRequest:
 
 
 def encode_json(value: Any) -> bytes:
-    """Return a value as JSON. Half of a surrogate pair, which UTF-8 cannot encode, is replaced."""
+    """Return a value as JSON. A lone surrogate is replaced, because UTF-8 cannot encode it."""
     try:
         return orjson.dumps(value)
     except TypeError:

@@ -39,7 +39,7 @@ class ShownMessage:
     who: str = "you"
     """Who wrote it: the name of a person, `a program`, or `you` for the user of the page."""
     way: str = ""
-    """How an answer or a decline came, in words after a blank; empty if unknown."""
+    """How an answer or a decline came, in words that begin with a blank; empty if unknown."""
 
 
 _SAID_BY: Mapping[Via, str] = {"api": "a program", "mcp": "a program", "python": "a program"}
@@ -66,7 +66,7 @@ def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[
 
 
 def starter(by: str) -> str:
-    """Return in words who started a run, by the field `by` of its first event; empty if unknown."""
+    """Return in words who started a run. `by` is the field of the first event; if it is empty, the result is empty."""
     kind, _, name = by.partition(":")
     match kind:
         case "cli":
@@ -98,13 +98,13 @@ class Bar:
     text: str
 
     def share(self, part: float) -> float:
-        """Return a part in hundredths of the limit; without a limit, in hundredths of the sum of all parts."""
+        """Return a part in percent of the limit; without a limit, in percent of the sum of all parts."""
         whole = self.limit or (self.spent + self.unknown + self.reserved)
         return round(100 * min(1.0, part / whole), 2) if whole > 0 else 0.0
 
     @property
     def parts(self) -> tuple[tuple[str, float, float], ...]:
-        """The parts of the bar that are not empty: name, start and length, both in hundredths of the bar."""
+        """The parts of the bar that are not empty: the name, and the start and length in percent of the bar."""
         begin, found = 0.0, []
         for name, value in (("spent", self.spent), ("unknown", self.unknown), ("reserved", self.reserved)):
             length = min(self.share(value), 100 - begin)
@@ -141,7 +141,7 @@ class DemandRow:
     quote: str
     kind: str
     source: str
-    """The source of the words: `problem`, `user` or `answer`."""
+    """The source of the quoted words: `problem`, `user` or `answer`."""
     standing: str
     """How the plan treats the demand, and which meaning of the demand the plan assumes, in words."""
     missing: bool
@@ -149,7 +149,7 @@ class DemandRow:
 
 
 def demand_rows(table: DemandTable) -> list[DemandRow]:
-    """Return the demands of a plan. Those that are in no step come first."""
+    """Return the demands of a plan. Demands that are in no step come first."""
     return [
         DemandRow(
             clean(row.quote, one_line=True),
@@ -168,9 +168,16 @@ Form = AnswerForm | Literal["review"]
 def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with its texts in words, and with the keys that its form needs.
 
-    These are `form`, `picks` (each choice with its effect), `hint` (the possible answers in words), `outline` (lines
-    about an artifact under review, if a kind has them), `edits` (whether the artifact is a plan that can be edited),
-    `declines` (whether declining does something that no choice does), `reminders` and `version`.
+    The added keys are:
+
+    - `form`: the kind of the form.
+    - `picks`: each choice with its effect.
+    - `hint`: the possible answers in words.
+    - `outline`: lines about an artifact under review, if a kind has such lines.
+    - `edits`: whether the artifact is a plan that can be edited.
+    - `declines`: whether a decline has an effect that no choice has.
+    - `reminders`: lines about the reminders of the question.
+    - `version`: a hash of the question.
     """
     schema = question["answer_schema"]
     any_text = _question_form(question) == "text" and "description" not in schema
@@ -205,7 +212,7 @@ def _outline(artifact: str) -> Sequence[Line]:
 
 
 def version_of(question: Mapping[str, Any]) -> str:
-    """Return a hash of the question. A form carries this hash, so an answer to an outdated question is refused."""
+    """Return a hash of the question. A form sends this hash back, so an answer to an outdated question is refused."""
     stable_fields = {
         name: value for name, value in question.items() if name not in ("until", "asked_people", "follows")
     }
@@ -254,11 +261,11 @@ class RowPage(Generic[T]):
 
     shown: T
     begin: int
-    """How many rows before this page are left out."""
+    """The number of rows before this page."""
     count: int
-    """How many rows are shown from `begin` on. A tree also shows the rows above them."""
+    """The number of rows on this page. A tree also shows the parents of these rows."""
     total: int
-    """How many rows there are in all."""
+    """The number of all rows."""
 
     @property
     def end(self) -> int:
@@ -267,16 +274,16 @@ class RowPage(Generic[T]):
 
 
 def row_page(rows: Sequence[T], begin: int, most: int) -> RowPage[Sequence[T]]:
-    """Return at most `most` rows, without the first `begin`."""
+    """Return at most `most` rows after the first `begin` rows."""
     begin = min(begin, len(rows))
     shown = rows[begin : begin + most]
     return RowPage(shown, begin, len(shown), len(rows))
 
 
 def tree_page(tree: LineTree, begin: int | None, most: int) -> RowPage[LineTree]:
-    """Return at most `most` rows of a tree in their order of display, and the rows above them in the tree.
+    """Return at most `most` rows of a tree in their order of display, and the parents of these rows.
 
-    Without `begin`, return the last rows. The top row does not count.
+    Without `begin`, return the last rows. The top row is not counted.
     """
     total = _rows(tree) - 1
     begin = max(0, total - most) if begin is None else min(begin, total)

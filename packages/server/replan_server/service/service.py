@@ -1,6 +1,6 @@
-"""The state that all interfaces of a server share: the runs of a home, the clients, and their choices.
+"""The state that all interfaces of a server share: the runs of a home, and what its clients may do.
 
-A request can resume a run that hosts do not resume by themselves, and can wait until a run rests.
+A request can resume a run that hosts do not resume by themselves, or wait until a run rests (`is_at_rest`).
 """
 
 from collections.abc import Awaitable, Callable
@@ -75,7 +75,7 @@ LATE_SECONDS = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """One server over one home."""
+    """The state of one server for one home."""
 
     engine: Engine
     reader: CachedReader
@@ -89,11 +89,11 @@ class Service:
     waiting: trio.MemorySendChannel[str] | None = None
     """The channel for the ids of the runs to resume; None if this server drives no runs."""
     starting: trio.Lock = field(default_factory=trio.Lock)
-    """Held while a run is started for a client."""
+    """The lock that is held while a run is started for a client."""
     repeating: trio.Lock = field(default_factory=trio.Lock)
-    """Held while a request that may be a repetition starts a run."""
+    """The lock that is held while a request with an idempotency key starts a run."""
     stop: trio.Event = field(default_factory=trio.Event)
-    """Set when the server stops. Then streams and waits end."""
+    """The event that is set when the server stops. Streams and waits then end."""
     failures: Recent = field(default_factory=lambda: Recent(FAILURES_MAX, trio.current_time))
     writes: Recent = field(default_factory=lambda: Recent(WRITES_MAX, trio.current_time))
 
@@ -110,7 +110,10 @@ class Service:
         return await trio.to_thread.run_sync(partial(self.store.change, work))
 
     def go_on(self, run: str) -> bool:
-        """Ask this server to resume a run that hosts do not resume by themselves. Return False if it drives no runs."""
+        """Ask this server to resume a run that hosts do not resume by themselves.
+
+        Return False if this server drives no runs.
+        """
         if self.waiting is None:
             return False
         with suppress(trio.WouldBlock):  # `WAITING_MAX` runs wait already. The person may ask again.
@@ -126,21 +129,26 @@ class Service:
         who = of_token(self.store.read(), token.strip()) if scheme.lower() == "bearer" else None
         if who is None:
             await self.count_failure()
-            wrong = "this token is not one of this server, or was revoked (`replan token list` lists the valid ones)"
-            none = "a bearer token is needed (`replan token add NAME` makes one)"
+            wrong = "this token is unknown or was revoked (`replan token list` lists the valid tokens)"
+            none = "a bearer token is needed (`replan token add NAME` makes a token)"
             raise RequestRefused(wrong if scheme.lower() == "bearer" and token.strip() else none, "unauthorized")
         KEEP_CONNECTION.get()()
         self.check_scope(who, scope)
         return who
 
     def has_token(self, who: Principal) -> bool:
-        """Return whether the token of a program is still valid. An open stream ends when its token is not valid."""
+        """Return whether the token of a program is still valid.
+
+        An open stream ends when its token is no longer valid.
+        """
         return who.token in {token.digest for token in self.store.read().tokens.values()}
 
     def check_scope(self, who: Principal, scope: Scope) -> None:
         """Raise `RequestRefused` if a client does not have a scope."""
         if not who.may(scope):
-            raise RequestRefused(f"this needs the scope {scope}, and {who.client} has {who.scope}", "forbidden")
+            raise RequestRefused(
+                f"this needs the scope {scope}, but {who.client} has only the scope {who.scope}", "forbidden"
+            )
 
     def check_execute(self) -> None:
         """Raise `RequestRefused` if clients may not execute plans."""
@@ -148,7 +156,7 @@ class Service:
             raise RequestRefused("this server executes no plans: it was started without --allow-execute", "forbidden")
 
     async def count_failure(self) -> None:
-        """Count a failed try to sign in. After too many in the last minute, wait and raise `RequestRefused`."""
+        """Count a failed sign-in. If there were too many in the last minute, wait and raise `RequestRefused`."""
         if not self.failures.add("all"):
             await trio.sleep(LATE_SECONDS)
             raise RequestRefused("too many wrong tokens; try again in a minute", "too_many", retry_after=60)
@@ -156,7 +164,11 @@ class Service:
     def count_write(self, who: Principal) -> None:
         """Count a write. Raises `RequestRefused` if there were too many in the last minute."""
         if not self.writes.add(who.client):
-            raise RequestRefused(f"more than {WRITES_MAX} writes in a minute", "too_many", retry_after=60)
+            raise RequestRefused(
+                f"this client has sent more than {WRITES_MAX} writes in a minute; try again later",
+                "too_many",
+                retry_after=60,
+            )
 
 
 async def drive_runs(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report) -> None:
@@ -193,7 +205,7 @@ def is_at_rest(service: Service, shown: ShownRun) -> bool:
 
 
 async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
-    """Wait at most some seconds until a run rests, and return the run. Raises the errors of `read_shown`."""
+    """Wait at most `seconds` until a run rests, and return the run. Raises the errors of `read_shown`."""
     shown = await read_shown(service.reader, run)
     last_facts: tuple[object, ...] = ()
     with trio.move_on_after(seconds):

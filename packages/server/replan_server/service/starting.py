@@ -1,6 +1,7 @@
-"""Starts runs for clients. The settings limit how many runs are under way at once, and how many start in a day.
+"""Starts runs for clients.
 
-Each order is started only once.
+For each client, the settings limit how many runs are under way at once, and how many runs start in a day. A request
+that repeats an idempotency key starts no second run.
 """
 
 import hashlib
@@ -30,11 +31,11 @@ keys lead to the same id.
 
 
 Begin = Callable[[Engine, str], Awaitable[str]]
-"""Records the start of a run under an id, and returns the id."""
+"""A function that records the start of a run under an id, and returns the id."""
 
 
 def prepare_planning(service: Service, order: Order) -> PreparedRun:
-    """Return an ordered planning run, ready to begin. Raises `UsageProblem` if it cannot be carried out."""
+    """Return an ordered planning run, ready to begin. Raises `UsageProblem` if the order cannot be carried out."""
     return service.offer.prepare(order, service.engine.registry, service.engine.environment).request
 
 
@@ -43,7 +44,7 @@ async def start_prepared(
 ) -> str:
     """Record the start of a run that a client has ordered. Return its id. `mark` is the hash of the order.
 
-    Raises `RunExists` for an id that is taken, and `RequestRefused` for a client that has started too many.
+    Raises `RunExists` for an id that is taken, and `RequestRefused` for a client that has started too many runs.
     """
     return await _start(service, who, lambda engine, name: engine.admit(prepared, run=name), run=run, mark=mark)
 
@@ -81,10 +82,10 @@ async def _start(service: Service, who: Principal, begin: Begin, *, run: str = "
 async def start_once(
     service: Service, who: Principal, key: str, mark: str, prepare: Callable[[], PreparedRun]
 ) -> tuple[str, bool]:
-    """Start a run, unless the hash of an idempotency key has started it already. Return its id, and whether it is new.
+    """Start a run, unless a request with the same idempotency key has started it. Return its id, and whether it is new.
 
-    `mark` is the hash of the order. Raises `RequestRefused` if the key came with another order before, and the errors
-    of `prepare` and `start_prepared`.
+    `key` is the hash of the idempotency key, and `mark` is the hash of the order. Raises `RequestRefused` if the key
+    came with another order before, and the errors of `prepare` and `start_prepared`.
     """
     async with service.repeating:  # So that a request and its repetition do not both find that nothing was started.
         first_run = await _earlier_start(service, who, key, mark)
@@ -96,16 +97,18 @@ async def start_once(
 def prepare_of_kind(
     service: Service, interface: KindInterface, order: KindOrder, *, may_take_long: bool = False
 ) -> PreparedRun:
-    """Return an ordered run of an installed kind, ready to begin. Raises `UsageProblem` if it cannot be carried out.
+    """Return an ordered run of an installed kind, ready to begin.
 
-    With `may_take_long`, it may read many files, so call it in a thread.
+    Raises `UsageProblem` if the order cannot be carried out.
+
+    With `may_take_long`, the kind may read many files, so call this function in a thread.
     """
     engine = service.engine
     return interface.prepare(order, OrderContext(service.offer, engine.registry, engine.environment, may_take_long))
 
 
 def prepare_execution(service: Service, order: ExecutionOrder) -> PreparedRun:
-    """Return an ordered execution, ready to begin. Raises `UsageProblem` if it cannot be carried out."""
+    """Return an ordered execution, ready to begin. Raises `UsageProblem` if the order cannot be carried out."""
     return service.offer.prepare_execution(order, service.engine.registry, service.engine.environment)
 
 
@@ -127,7 +130,7 @@ async def _earlier_start(service: Service, who: Principal, key: str, mark: str) 
     for start in await service.starts_of(who):
         if start.run == run and await _exists(service, run):
             if start.order != mark:
-                raise RequestRefused("another run was started with this idempotency key", "conflict")
+                raise RequestRefused("another run was started with this idempotency key; use a new key", "conflict")
             return run
     return None
 
@@ -157,7 +160,7 @@ async def _check_room(service: Service, who: Principal) -> None:
     clients = service.offer.config.clients
     recent = [start for start in await service.starts_of(who) if start.at > service.now() - DAY]
     if len(recent) >= clients.runs_per_day:
-        cause = f"{clients.runs_per_day} runs were started within 24 hours, the limit per client"
+        cause = f"this client has started {clients.runs_per_day} runs within 24 hours, the most that are allowed"
         raise RequestRefused(cause, "too_many")
 
 
@@ -169,5 +172,5 @@ async def _check_busy(service: Service, who: Principal) -> None:
         except RunNotFound:
             continue  # It was deleted, or its start failed.
     if busy >= clients.runs_at_once:
-        cause = f"{busy} runs are under way, the most of one client at once; wait for one, or end one"
+        cause = f"this client has {busy} runs under way, the most that are allowed; wait for one to end, or cancel one"
         raise RequestRefused(cause, "too_many")

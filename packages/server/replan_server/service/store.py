@@ -1,7 +1,8 @@
-"""The stored data of a home's servers: access (`web.json`), and the runs that clients have started (`starts.sqlite3`).
+"""The stored data of a home's servers: tokens (`web.json`), and the runs that clients have started (`starts.sqlite3`).
 
-`web.json` has hashes of tokens, never the tokens. Processes change it under a lock, so `replan token` and `replan serve
---sign-in` work while a server runs. Its lists are bounded. Data that grow with use are in the database.
+`web.json` has hashes of tokens, never the tokens. Processes change the file under a lock, so `replan token` and `replan
+serve --sign-in` work while a server runs. The lists in the file are bounded. Data that grow with use are in the
+database.
 """
 
 import fcntl
@@ -25,15 +26,15 @@ BYTES_MAX = 4 * 1024 * 1024
 """The largest number of bytes in `web.json`."""
 NAME, LOCK, STARTS = "web.json", "web.lock", "starts.sqlite3"
 STARTS_MAX = 1000
-"""The largest number of starts of one client that are kept. Older ones are dropped."""
+"""The largest number of starts of one client that are kept. Older starts are dropped."""
 CLIENTS_MAX = 1000
-"""The largest number of clients whose starts are kept: the clients that started a run last."""
+"""The largest number of clients whose starts are kept. The clients that started a run most recently are kept."""
 DAY = 86_400.0
 KEPT_SECONDS = 30 * DAY
 """How long a start is kept, in seconds."""
 
 Scope = Literal["read", "answer", "control"]
-"""The rights of a token. Each scope includes the ones before it."""
+"""The rights of a token. Each scope includes the scopes before it."""
 
 
 class _Stored(BaseModel):
@@ -47,7 +48,7 @@ class Token(_Stored):
     """The SHA-256 hash of the token, in hex."""
     scope: Scope
     created: float
-    """When it was made, in UTC seconds since 1970."""
+    """When the token was made, in UTC seconds since 1970."""
 
 
 class WebState(_Stored):
@@ -55,12 +56,15 @@ class WebState(_Stored):
 
     version: Literal[1] = 1
     sign_ins: Mapping[str, float] = Field(default_factory=dict)
-    """When each unused one-time token expires (UTC seconds since 1970), by its hash and its server."""
+    """When each unused one-time token expires (UTC seconds since 1970), by a hash of the token and its server's name.
+    """
     tokens: Mapping[str, Token] = Field(default_factory=dict)
     form_key: str = ""
-    """The key that signs the forms of users behind a proxy. Nobody can sign in with it. Empty until it is needed."""
+    """The key that signs the forms of users behind a proxy. Nobody can sign in with this key. It is empty until a
+    server behind a proxy needs it.
+    """
     servers: Mapping[str, str] = Field(default_factory=dict)
-    """The addresses of the servers, by the name of their process. Their host names are secret."""
+    """The addresses of the servers, by the name of their process. The host names in these addresses are secret."""
 
 
 class Store:
@@ -99,23 +103,23 @@ class Store:
         return value
 
     def _parse(self) -> WebState:
-        hint = "remove it: everybody is signed out, and tokens are made again with `replan token add`"
+        hint = "delete the file; then sign in again, and make new tokens with `replan token add`"
         with self._path.open("rb") as file:
             if os.fstat(file.fileno()).st_uid != os.geteuid():
                 raise UsageProblem("this file belongs to another user", place=str(self._path), hint=hint)
             data = file.read(BYTES_MAX + 1)
         if len(data) > BYTES_MAX:
-            raise UsageProblem(f"more than {BYTES_MAX:,} bytes", place=str(self._path), hint=hint)
+            raise UsageProblem(f"the file has more than {BYTES_MAX:,} bytes", place=str(self._path), hint=hint)
         try:
             return WebState.model_validate_json(data)
         except ValidationError as error:
-            cause = f"not a file of this release: {error.errors()[0]['msg']}"
+            cause = f"this release cannot read the file: {error.errors()[0]['msg']}"
             raise UsageProblem(cause, place=str(self._path), hint=hint) from None
 
     def _write(self, data: bytes) -> None:
         if len(data) > BYTES_MAX:
-            hint = f"`{program()} token revoke NAME` makes room"
-            raise UsageProblem(f"more than {BYTES_MAX:,} bytes would be written", place=str(self._path), hint=hint)
+            hint = f"revoke a token: `{program()} token revoke NAME`"
+            raise UsageProblem(f"the file would have more than {BYTES_MAX:,} bytes", place=str(self._path), hint=hint)
         replace_file(self._path, data)
 
 
@@ -125,7 +129,7 @@ class Start:
 
     run: str
     at: float
-    """When it was started, in UTC seconds since 1970."""
+    """When the run was started, in UTC seconds since 1970."""
     order: str = ""
     """The hash of the order; empty if the client sent no idempotency key."""
 
@@ -148,7 +152,10 @@ class Starts:
         return tuple([Start(*row) for row in rows])
 
     def add(self, client: str, start: Start) -> None:
-        """Store a start durably, and delete starts above the limits. Raises `UsageProblem` for a damaged file."""
+        """Store a start durably, and delete the starts that exceed the limits.
+
+        Raises `UsageProblem` for a damaged file.
+        """
         self._execute(
             [
                 ("INSERT INTO starts VALUES (?, ?, ?, ?)", (client, start.run, start.at, start.order)),
@@ -172,7 +179,7 @@ class Starts:
                     for statement, values in statements:
                         rows = database.execute(statement, values).fetchall()
         except apsw.Error as error:
-            hint = "delete this file; the counts of clients' starts and the stored idempotency keys are lost"
+            hint = "delete this file; then the counts of started runs and the idempotency keys of clients are lost"
             cause = f"the database cannot be used: {error}"[:200]
             raise UsageProblem(cause, place=str(self._path), hint=hint) from None
         return rows

@@ -1,6 +1,6 @@
 """The operations that change something. With an idempotency key, a client may repeat a request.
 
-The id of a started run and the name of a posted message follow from the key, so a repetition is recognised.
+The id of a started run and the name of a posted message are computed from the key, so a repetition is recognised.
 """
 
 from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ async def answer(request: ProgramRequest) -> Mapping[str, Any]:
     """Post an answer or a decline. The first answer counts; a different later answer is a conflict."""
     body = request.body
     if (body.answer is None) != body.decline:
-        raise UsageProblem("either an answer or a decline is needed", place="answer")
+        raise UsageProblem("either an answer or a decline is needed, not both", place="answer")
     receipt = await messages.answer_question(request.service, request.question, body.answer, via=request.terms.via)
     return receipt.to_json(request.question)
 

@@ -22,7 +22,7 @@ TOKEN_MAX = 1000
 
 
 class LinkRefused(ReplanError):
-    """The link cannot be used: it was not signed here, has expired, or its person may not answer the question."""
+    """The link cannot be used: it has expired, this server has not signed it, or its person may not answer."""
 
 
 class LinkUnknown(LinkRefused):
@@ -47,7 +47,9 @@ def sign_link(answering: Answering, link: AnswerLink) -> str:
 
 
 def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink:
-    """Return the link in a token. Raises `LinkUnknown` for a token not signed here, `LinkRefused` for an expired one.
+    """Return the link in a token.
+
+    Raises `LinkUnknown` for a token that this server has not signed, and `LinkRefused` for an expired token.
 
     `now` is in UTC seconds since 1970.
     """
@@ -55,7 +57,7 @@ def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink
     payload, mac = _bytes(encoded), _bytes(signature)
     keys = () if answering is None else answering.keys
     if not any(hmac.compare_digest(_mac(key, "answer link", payload), mac) for key in keys):
-        raise LinkUnknown("this link was not made by this server, or was changed on its way")
+        raise LinkUnknown("this link was not made by this server, or was changed afterwards")
     link = AnswerLink(*json.loads(payload))  # `sign_link` wrote it: the signature is valid.
     if now >= link.until:
         raise LinkRefused("this link has expired")
@@ -71,7 +73,7 @@ def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, a
     if person is None or not person.may_answer(people_only=people_only):
         raise LinkRefused(f"{link.person} may not answer this question")
     if asked and link.person not in asked:
-        raise LinkRefused(f"{link.person} is not asked this question")
+        raise LinkRefused(f"{link.person} has not been asked this question")
 
 
 def confirmation(answering: Answering, token: str, answer: str, now: float) -> str:

@@ -70,7 +70,7 @@ class Notification:
     people_only: bool = False
     """Whether no program may answer the question."""
     asked_people: tuple[str, ...] = ()
-    """The names of the people who have been asked so far; empty if everybody is asked who may answer."""
+    """The names of the people who have been asked so far; empty if everybody who may answer is asked."""
 
 
 def _notification_of(event: Any, run: str, at: float) -> Notification | None:
@@ -103,7 +103,7 @@ def _notification_of(event: Any, run: str, at: float) -> Notification | None:
 
 
 def _with_reminders(notification: Notification, asked: tuple[str, ...], follows: str) -> Notification:
-    """Return the content with two more keys: who has been asked, and what happens if nobody answers."""
+    """Return the content with the reason, the people who have been asked, and what happens if nobody answers."""
     people = {"asked_people": list(asked)} if asked else {}
     data = {**notification.data, "asking": notification.asking, **people, "follows": follows}
     return replace(notification, data=data, asked_people=asked)
@@ -169,7 +169,7 @@ def message_about(record: Record[Any], about: About, webhook: Webhook, redactor:
 
 
 def without_closed(records: Sequence[Record[Any]]) -> list[Record[Any]]:
-    """Return records without the reminders of questions that later records of the list close."""
+    """Return the records, except the reminders of questions that later records of the list close."""
     closed: set[str] = set()
     kept: list[Record[Any]] = []
     for record in reversed(records):

@@ -1,11 +1,12 @@
 """Sends messages about runs: at least once, in the order of each run's records.
 
-Messages of webhooks are posted, signed as Standard Webhooks defines it. Senders of installed distributions get the same
-messages.
+Messages of webhooks are signed as Standard Webhooks defines, and then posted. Senders of installed distributions get
+the same messages.
 
-A cursor in the journal has, for each run, the last record whose message needs no more work. A receiver that is down
-delays only its own messages. Of the processes that share a journal, one at a time posts to a webhook. If this process
-dies after it has posted a message and before it moves the cursor, the message is posted again, with the same id.
+For each run, a cursor in the journal marks the last record whose message was accepted or given up. A receiver that is
+down delays only its own messages. Only one of the processes that share a journal posts to a webhook at a time. If this
+process dies after it has posted a message and before it moves the cursor, the message is posted again, with the same
+id.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -144,8 +145,8 @@ SENDER_PLUGINS = PluginGroup(
 )
 """The senders of installed distributions.
 
-`async def send(message, settings)` sends a message: a dictionary with the keys of a webhook's body and its `id`. It
-raises any error to have the message sent again later. `settings` are the settings of the config file.
+`async def send(message, settings)` sends a message: a dictionary with the keys of a webhook's body and its `id`. If it
+raises an error, the message is sent again later. `settings` are the settings of the sender in the config file.
 """
 
 
@@ -153,7 +154,7 @@ def by_plugin(name: str, entry: SenderEntry) -> Channel:
     """Return the channel of a sender. Raises `UsageProblem` if it is not installed or cannot be used."""
     send = SENDER_PLUGINS.get(name)
     if send is None:
-        hint = nearest(name, SENDER_PLUGINS.names, kind="installed") or "install what provides it"
+        hint = nearest(name, SENDER_PLUGINS.names, kind="installed") or "install the distribution that provides it"
         raise UsageProblem(f"no sender {name!r} is installed", place="config.yaml senders", hint=hint)
 
     async def try_once(message: OutgoingMessage, _: float) -> PostResult:
@@ -163,7 +164,7 @@ def by_plugin(name: str, entry: SenderEntry) -> Channel:
             except Exception as error:  # noqa: BLE001 -- the distribution's own code runs here
                 return PostResult(f"{type(error).__name__}: {error}")
             return PostResult()
-        return PostResult(f"no end in {POST_SECONDS:g} s")
+        return PostResult(f"the sender did not end in {POST_SECONDS:g} s")
 
     @asynccontextmanager
     async def open_post() -> AsyncIterator[Post]:

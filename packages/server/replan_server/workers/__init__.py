@@ -1,1 +1,1 @@
-"""Placing runs on workers: the port of an engine that distributes hints, and its adapter for Procrastinate."""
+"""Assigns runs to workers with the job queues of Procrastinate. A job is only a hint."""

@@ -1,7 +1,8 @@
-"""Procrastinate as the engine that places runs: one worker's view of its queues.
+"""Assigns runs to one worker with the job queues of Procrastinate.
 
-Procrastinate's `JobManager` only awaits its connector. With a connector on its own thread, it works under trio without
-an asyncio event loop. It also needs no worker loop, which would fetch more jobs than there are free slots.
+Procrastinate's `JobManager` awaits only its connector, and the connector of this module runs on its own thread. So
+`JobManager` works under trio without an asyncio event loop. The worker loop of Procrastinate is not used, because it
+would fetch more jobs than the worker has free slots.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection
@@ -86,7 +87,7 @@ _PLACE = (
 
 @asynccontextmanager
 async def open_dispatcher(address: DatabaseAddress) -> AsyncIterator["ProcrastinateDispatcher"]:
-    """Open the engine in a journal's database for one worker, and make its tables if they are missing.
+    """Register one worker in a journal's database. Make the tables of the queues if they are missing.
 
     Raises `JournalUnreachable`, `JournalUnreadable`.
     """
@@ -102,7 +103,7 @@ async def open_dispatcher(address: DatabaseAddress) -> AsyncIterator["Procrastin
 
 
 class ProcrastinateDispatcher:
-    """The queues of all tenants, for one worker."""
+    """Fetches jobs for one worker from the queues of all tenants."""
 
     def __init__(self, thread: ConnectionThread[DatabaseLink]) -> None:
         self._thread, self._jobs, self._worker = thread, JobManager(OnThread(thread)), 0

@@ -1,9 +1,8 @@
 """The tables of Procrastinate in a journal's database, and the trigger that makes its jobs.
 
-They are in their own schema, `replan_jobs`, so another Procrastinate in the same database is not touched. The trigger
-fires if a run without a driver becomes due or gets a message. It makes the job in the transaction that makes the run
-due, in every program. A job is only a hint, so an error in making a job is a warning in the server's log, and never
-fails the transaction.
+The tables are in their own schema, `replan_jobs`, so another Procrastinate in the same database is not touched. The
+trigger fires if a run without a driver becomes due or gets a message. It makes the job in the same transaction. A job
+is only a hint, so an error in making a job does not fail the transaction. The server only logs a warning.
 """
 
 import re
@@ -82,7 +81,7 @@ RIGHTS: Rights = {"app": _USE, "archive": _USE}
 
 
 def stamp() -> tuple[int, ...]:
-    """Return the version of the tables that this release makes: of the trigger, and of Procrastinate."""
+    """Return the version of the tables that this release makes: the versions of the trigger and of Procrastinate."""
     return _FORM, *map(int, re.findall(r"\d+", version("procrastinate"))[:3])
 
 
@@ -90,7 +89,7 @@ def make(connection: Connection, place: str) -> Rights:
     """Make the tables and the trigger if they are missing, or replace those of an earlier release.
 
     A lost job does no harm. Return the rights to the tables. Raises `psycopg.Error`, and `JournalUnreadable` if the
-    role may not make them.
+    role may not make tables.
     """
     for attempt in range(TRIES):
         try:
@@ -98,7 +97,7 @@ def make(connection: Connection, place: str) -> Rights:
                 _make(connection)
         except errors.InsufficientPrivilege:
             roll_back(connection)
-            hint = "let the owner of the database run: replan home upgrade URL --app ROLE"
+            hint = "ask the owner of the database to run: replan home upgrade URL --app ROLE"
             raise JournalUnreadable(place, "this role may not make the tables that workers need", hint) from None
         except (errors.LockNotAvailable, errors.DeadlockDetected, errors.UniqueViolation):
             roll_back(connection)  # Another worker is making them, or runs are being written.

@@ -103,7 +103,7 @@ def test_no_secret_is_stored(tmp_path):
 
 def test_a_damaged_store_is_reported_with_what_to_do(tmp_path):
     (tmp_path / "web.json").write_text('{"version": 2}')
-    with pytest.raises(UsageProblem, match=r"not a file of this release.*remove it"):
+    with pytest.raises(UsageProblem, match=r"this release cannot read the file.*delete the file"):
         Store(tmp_path).read()
 
 
@@ -146,7 +146,7 @@ def test_a_token_allows_its_scope_and_the_ones_before_it():
     assert [who.may(scope) for scope in access.SCOPES] == [True, True, False]
     assert access.of_token(access.remove_token(state, "ci")[0], token) is None
     for name in ("", "A", "../x", "a" * 33):
-        with pytest.raises(UsageProblem, match="cannot name a token"):
+        with pytest.raises(UsageProblem, match="not a valid name for a token"):
             access.with_token(state, name, "read", 0.0)
 
 

@@ -89,7 +89,7 @@ def test_a_reminder_of_a_question_that_is_closed_by_now_is_not_told():
         ({**RULE, "steps": [{"after": "1d", "ask": ["ana"]}]}, "'ana' was asked before"),
         ({**RULE, "steps": [{"after": "soon"}]}, "not a length of time"),
         ({**RULE, "steps": [{"after": True}]}, "not a length of time"),
-        ({**RULE, "ask": ["ana", "ana"]}, "a name is there twice"),
+        ({**RULE, "ask": ["ana", "ana"]}, "the list has the same name twice"),
         ({**RULE, "steps": [{"after": 0}]}, "greater than 0"),
         ({**RULE, "steps": [{"after": "99999d"}]}, "should be at most 366d, not '99999d'"),
         ({**RULE, "steps": [{"after": 1e9}]}, "should be at most 366d, not 1000000000.0"),
@@ -106,7 +106,7 @@ def test_a_rule_that_cannot_be_followed_is_refused(rule, says):
 def test_an_entry_that_earlier_ones_hide_is_refused(scopes):
     rules = [{"questions": scope, "steps": [{"after": "4h"}]} for scope in scopes]
     assert len(ServerSettings.model_validate({**SETTINGS, "reminders": rules[:-1]}).reminders) == len(scopes) - 1
-    with pytest.raises(ValidationError, match="earlier entries are for all of these questions"):
+    with pytest.raises(ValidationError, match="earlier rules apply to all of these questions"):
         ServerSettings.model_validate({**SETTINGS, "reminders": rules})
 
 

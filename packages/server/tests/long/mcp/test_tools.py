@@ -141,7 +141,7 @@ async def test_the_list_of_runs_takes_conditions_an_order_and_pages(tmp_path, mo
             "?kind=none": "kind: there is no such kind",
             "?sort=colour": "sort: there is no such sort (newest, changed, calls, cost)",
             "?cost=-1": "cost: this is not an amount in dollars (a number such as 0.05)",
-            "?page=x": "page: this is not the number of a page (0 for the first)",
+            "?page=x": "page: this is not the number of a page (the first page is 0)",
             "?colour=red": "colour: there is no such condition (status, q, kind, cost, sort, page)",
         }
         for query, text in refusals.items():
@@ -179,7 +179,7 @@ async def test_a_form_is_declined_closed_or_shown_again_where_its_answer_does_no
             run = (await called(client, "plan", problem=PROBLEM, model="choice"))["run_id"]
             assert (await called(client, "wait", id=run))["status"] == "waiting"
             assert shown[0].requested_schema["properties"]["answer"]["enum"] == ["3.11", "3.12"]
-            assert shown[1].message.startswith("That answer does not fit")
+            assert shown[1].message.startswith("Your last answer does not fit")
         fill, shown = answering(ElicitResult(action="decline"))
         async with home.client(name="other", mode=era, elicitation_callback=fill) as client:
             assert (await called(client, "wait", id=run))["outcome"] == "success"
@@ -269,7 +269,7 @@ def test_the_key_of_the_seal_is_private_and_stays(tmp_path):
     assert (tmp_path / NAME).stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir()] == [NAME]
     (tmp_path / NAME).chmod(0o644)
-    with pytest.raises(UsageProblem, match="others than you"):
+    with pytest.raises(UsageProblem, match="belongs to another user, or other users"):
         security(tmp_path)
     (tmp_path / NAME).chmod(0o600)
     (tmp_path / NAME).write_bytes(b"short")
@@ -299,7 +299,7 @@ async def test_without_a_host_status_says_that_nobody_drives_the_run(tmp_path, m
         run = (await called(client, "plan", problem=PROBLEM, model="plans"))["run_id"]
         state = await called(client, "wait", id=run)
         assert (state["status"], state["driven"]) == ("parked", False)
-        assert "nobody drives this run" in state["next"]
+        assert "no process drives this run" in state["next"]
         assert (await called(client, "cancel", id=run))["cancelled"] is True
         assert (await called(client, "status", id=run))["outcome"] == "cancelled"
 
