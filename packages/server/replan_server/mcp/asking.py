@@ -48,7 +48,7 @@ def _message_of(question: Mapping[str, Any], trouble: str = "") -> str:
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
     note = f"The run {question['run_id']} asks this question. If you decline, the run gets no answer."
-    return "\n\n".join(filter(None, (f"Your last answer does not fit: {trouble}" if trouble else "", shown, note)))
+    return "\n\n".join(filter(None, (f"The last answer does not fit: {trouble}" if trouble else "", shown, note)))
 
 
 def _schema_of(question: Mapping[str, Any]) -> dict[str, Any]:

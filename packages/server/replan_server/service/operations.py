@@ -1,4 +1,4 @@
-"""The operations of programs on the runs of a home, in one table. The HTTP API and the MCP tools are made from it.
+"""The operations that programs can call, in one table. The HTTP API and the MCP tools are made from this table.
 
 An operation has an HTTP address, an MCP tool, or both. Its `function` serves both. If `function` is None, only one
 interface has the operation and implements it. An example is a stream of records.
@@ -19,7 +19,7 @@ from replan_server.service.requests import ProgramRequest
 from replan_server.service.store import Scope
 
 Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]
-"""A function that carries out a checked request and returns the answer as plain data."""
+"""A function that carries out a checked request, and returns the response as plain data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,12 +32,12 @@ class HttpAddress:
     body: type[BaseModel] | None = None
     """The model of the request's body; None if there is no body."""
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The values that a variable part of the path can have, by its name. A part that is not listed may be any text."""
+    """The possible values of variable parts of the path, by the name of the part. A part that is not listed may be any
+    text.
+    """
     query: Mapping[str, QueryField] = field(default_factory=dict)
     needs_key: bool = True
-    """Whether a write needs an idempotency key; False if the body names the run, so that a repetition is recognised
-    without a key.
-    """
+    """Whether a write needs an idempotency key; False if a repetition can be recognised by the body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,13 +61,13 @@ class Operation:
     """An operation that programs can call."""
 
     name: str
-    """Its name, which is its `operationId` in the description of the HTTP API."""
+    """The name of the operation, and its `operationId` in the OpenAPI document."""
     scope: Scope
     summary: str
     gives: type[BaseModel] | tuple[str, ...]
-    """The model of the answer; for a document, the document's media types."""
+    """The model of the response; for a document, the document's media types."""
     function: Function | None = None
-    """The function for both HTTP and MCP; None if only one of them has the operation, with its own function."""
+    """The function for both HTTP and MCP; None if only one of them has the operation, and implements it."""
     http: HttpAddress | None = None
     """The operation's address in the HTTP API; None if it is only an MCP tool."""
     mcp: McpOperation | None = None
@@ -80,10 +80,11 @@ class Operation:
 
 RUN = "/api/runs/{run}"
 PAGE = QueryField(
-    meaning="The number of the page, from 0.", schema={"type": "integer", "minimum": 0, "maximum": PAGE_MAX}
+    meaning="The number of the page; the first page is 0.",
+    schema={"type": "integer", "minimum": 0, "maximum": PAGE_MAX},
 )
 AFTER = QueryField(
-    meaning="The number of the record after which to begin; 0 for the first.",
+    meaning="The number of the last record to skip; 0 to begin with the first record.",
     schema={"type": "integer", "minimum": 0, "maximum": 10**12 - 1},
 )
 
@@ -110,8 +111,8 @@ _OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="plan",
             title="Plan",
-            description="Start a run that writes a proved plan for a problem; returns its id at once. Then call "
-            "`wait`. Reading replan://offer lists the workflows, the models and the ceilings of limits.",
+            description="Start a run that writes a proved plan for a problem; returns the run's id at once. Then call "
+            "`wait`. The resource replan://offer lists the workflows, the models and the ceilings of limits.",
             takes=arguments.PlanArguments,
             idempotent=False,
         ),
@@ -119,7 +120,7 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="start_execution",
         scope="control",
-        summary="Execute a proved plan, where the server was started with `--allow-execute`.",
+        summary="Execute a proved plan. The server needs the option `--allow-execute`.",
         gives=bodies.StartedBody,
         function=write_operations.start_execution,
         http=HttpAddress(method="POST", path="/api/executions", body=bodies.StartExecution),
@@ -127,7 +128,7 @@ _OPERATIONS: tuple[Operation, ...] = (
             name="execute",
             title="Execute a plan",
             description="Start a run that executes the proved plan of a planning run with a tool set of the server. "
-            "A person approves risky steps elsewhere. Returns its id at once. Then `wait`.",
+            "A person approves risky steps elsewhere. Returns the run's id at once. Then call `wait`.",
             takes=arguments.Execute,
             destroys=True,
             calls_tools=True,
@@ -167,13 +168,13 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="wait",
         scope="read",
-        summary="Wait until a run rests.",
+        summary="Wait until a run has finished, asks a question, or stops.",
         gives=arguments.StateReport,
         mcp=McpOperation(
             name="wait",
             title="Wait for a run",
-            description="Wait until a run has finished, asks a question, or stops, at most 50 seconds; then call it "
-            "again. Questions are shown to your user as forms where your client can do that.",
+            description="Wait at most 50 seconds until a run has finished, asks a question, or stops. If the run goes "
+            "on, call `wait` again. If your client can show forms, your user gets the questions as forms.",
             takes=arguments.Wait,
         ),
     ),
@@ -205,14 +206,14 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="ag_ui",
         scope="control",
-        summary="Start a run or go on with it, and follow it as AG-UI 1.0 (`RunAgentInput`).",
+        summary="Start or continue a run, and follow it as AG-UI 1.0 (`RunAgentInput`).",
         gives=("text/event-stream",),
         http=HttpAddress(method="POST", path="/api/ag-ui", body=AgUiInput, needs_key=False),
     ),
     Operation(
         name="read_budget",
         scope="read",
-        summary="Read what is used of each limit.",
+        summary="Read how much of each limit is used.",
         gives=bodies.Budget,
         function=read_operations.budget,
         http=HttpAddress(method="GET", path=f"{RUN}/budget"),
@@ -263,8 +264,8 @@ _OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="questions",
             title="Open questions",
-            description="The open questions of a run, or of all runs. Those with people_only are answered by a person "
-            "elsewhere.",
+            description="The open questions of a run, or of all runs. Questions with people_only are answered by a "
+            "person elsewhere.",
             takes=arguments.MaybeRun,
         ),
         writes=False,
@@ -272,7 +273,7 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="answer",
         scope="answer",
-        summary="Answer or decline a question. Those with `people_only` are answered by a person elsewhere.",
+        summary="Answer or decline a question. Questions with `people_only` are answered by a person elsewhere.",
         gives=bodies.Receipt,
         function=write_operations.answer,
         http=HttpAddress(method="POST", path="/api/questions/{run}/{name}", body=bodies.AnswerBody),
@@ -293,7 +294,7 @@ _OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="tell",
             title="Tell a run something",
-            description="Send a run a note, or a requirement that sends it back.",
+            description="Send a run a note, or a requirement that changes its task.",
             takes=arguments.Tell,
             idempotent=False,
         ),
@@ -301,14 +302,14 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="rest_of_plan",
         scope="read",
-        summary="Read the plan of a planning run, or the steps that an execution has not done yet, to edit them.",
+        summary="Read the plan of a planning run, or the remaining steps of an execution, to edit them.",
         gives=bodies.RestOfPlan,
         function=read_operations.rest_of_plan,
         http=HttpAddress(method="GET", path=f"{RUN}/plan"),
         mcp=McpOperation(
             name="rest_of_plan",
             title="Plan to edit",
-            description="The plan of a planning run, or what is left of that of an execution, to edit it with "
+            description="The plan of a planning run, or the remaining steps of an execution, to edit them with "
             "`edit_plan`.",
             takes=arguments.RunArguments,
         ),
@@ -317,15 +318,15 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="edit_plan",
         scope="control",
-        summary="Give a run an edited plan. An execution takes one where the server has `--allow-execute`.",
+        summary="Give a run an edited plan. For an execution, the server needs the option `--allow-execute`.",
         gives=bodies.Receipt,
         function=write_operations.edit_plan,
         http=HttpAddress(method="POST", path=f"{RUN}/plan", body=bodies.EditBody, needs_key=False),
         mcp=McpOperation(
             name="edit_plan",
             title="Edit a plan",
-            description="Give a run an edited plan in place of the one of `rest_of_plan`. The guards judge it; what is "
-            "done, the tokens that hold and the prohibitions are kept. Then call `wait`.",
+            description="Give a run an edited plan in place of the plan of `rest_of_plan`. The guards judge the edited "
+            "plan. Finished steps, the tokens that hold and prohibitions do not change. Then call `wait`.",
             takes=arguments.EditPlan,
             destroys=True,
             calls_tools=True,
@@ -341,8 +342,8 @@ _OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="limits",
             title="Change the limits",
-            description="Change the limits of a run, up to the ceilings. If the run had ended at a limit, it goes on. "
-            "Then call `wait`.",
+            description="Change the limits of a run, up to the ceilings. If the run had ended at a limit, it "
+            "continues. Then call `wait`.",
             takes=arguments.ChangeLimits,
             idempotent=False,
         ),
@@ -350,15 +351,15 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="fork",
         scope="control",
-        summary="Start a run from the middle of another one, which is only read.",
+        summary="Start a run from the middle of another run, which does not change.",
         gives=bodies.StartedBody,
         function=write_operations.fork,
         http=HttpAddress(method="POST", path=f"{RUN}/fork", body=bodies.StartFork),
         mcp=McpOperation(
             name="fork",
             title="Fork a run",
-            description="Start a new run with the first records of another one, which is only read. Then another "
-            "workflow, policy or model, other limits or `given` values hold. Returns its id at once. Then `wait`.",
+            description="Start a new run with the first records of another run, which does not change. The new run may "
+            "have another workflow, policy, model, limits or `given` values. Returns its id at once. Then call `wait`.",
             takes=arguments.ForkRun,
             idempotent=False,
         ),
@@ -366,28 +367,28 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="resume",
         scope="control",
-        summary="Go on with a run that is parked, or that has ended and may go on.",
+        summary="Resume a run that is parked, or that has ended and may continue.",
         gives=bodies.Receipt,
         function=write_operations.resume,
         http=HttpAddress(method="POST", path=f"{RUN}/resume", body=bodies.Nothing),
         mcp=McpOperation(
             name="resume",
-            title="Go on with a run",
-            description="Go on with a run that is parked, or that has ended and may go on. Then call `wait`.",
+            title="Resume a run",
+            description="Resume a run that is parked, or that has ended and may continue. Then call `wait`.",
             takes=arguments.RunArguments,
         ),
     ),
     Operation(
         name="undo",
         scope="control",
-        summary="Undo what an execution did, the last call first, where the server was started with `--allow-execute`.",
+        summary="Undo what an execution did, the last call first. The server needs the option `--allow-execute`.",
         gives=bodies.Receipt,
         function=write_operations.undo,
         http=HttpAddress(method="POST", path=f"{RUN}/undo", body=bodies.Nothing),
         mcp=McpOperation(
             name="undo",
             title="Undo an execution",
-            description="Undo what an execution did, the last call first, also after its end. Then call `wait`.",
+            description="Undo what an execution did, the last call first, even after its end. Then call `wait`.",
             takes=arguments.RunArguments,
             destroys=True,
             calls_tools=True,
@@ -472,7 +473,7 @@ def _start_of_kind(interface: KindInterface) -> Operation:
         mcp=McpOperation(
             name=interface.tool,
             title=interface.title,
-            description=f"{interface.summary} Returns its id at once. Then `wait`.",
+            description=f"{interface.summary} Returns the run's id at once. Then call `wait`.",
             takes=_extend(interface, name, arguments.Ordered),
             idempotent=False,
         ),

@@ -1,1 +1,1 @@
-"""Traces and metrics for OpenTelemetry, made from the journal: spans, their exporter, and what is counted."""
+"""Traces and metrics for OpenTelemetry, made from the journal: spans, measurements, and the exporter."""

@@ -1,7 +1,7 @@
-"""Sending to a collector over OTLP/HTTP with the SDK's exporters, and strict reading of its answers.
+"""Sends data to a collector over OTLP/HTTP with the SDK's exporters, and checks the answers strictly.
 
-The SDK treats every answer below 400 as success. Here, only a decodable response of the protocol's own type is a
-success. So no spans are lost if a wrong server, a proxy or a sign-in page answers.
+The SDK treats every answer with a status below 400 as success. Here, only a decodable response of the protocol's own
+type is a success. So no spans are lost if a wrong server, a proxy or a sign-in page answers.
 """
 
 import logging
@@ -31,7 +31,7 @@ from runtime.logs.redact import Redactor
 ANSWER_BYTES_MAX = 1024 * 1024
 """The largest number of bytes that are read of a collector's answer."""
 ANSWER_SECONDS_MAX = 10.0
-"""How long the body of an answer may take."""
+"""How long the body of an answer may take, in seconds."""
 TEXT_MAX = 4096
 """The largest number of characters in an attribute that is not content."""
 
@@ -68,11 +68,11 @@ class CheckedSession(requests.Session):
         super().__init__()
         self._type = response
         self.problem = ""
-        """The error in the last answer; empty if there was none. It contains no text from the server."""
+        """Why the last request failed; empty if it succeeded. The text contains nothing from the server."""
         self.status = 0
-        """The status of the last answer; 0 if there was none."""
+        """The status of the last answer; 0 if there was no answer."""
         self.rejected = 0
-        """How many items collectors have rejected in accepted batches."""
+        """The number of items that collectors have rejected in accepted batches."""
 
     def request(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:  # type: ignore[override]
         """Send a request. Raises `NotACollectorError`, `requests.RequestException`."""
@@ -96,11 +96,11 @@ class CheckedSession(requests.Session):
             return
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status_code != HTTPStatus.OK or kind != "application/x-protobuf":
-            raise NotACollectorError(f"status {response.status_code} that is no answer of a collector")
+            raise NotACollectorError(f"the answer with status {response.status_code} is not from a collector")
         try:
             answer: Any = self._type.FromString(body)
         except DecodeError:
-            raise NotACollectorError("an answer that cannot be decoded") from None
+            raise NotACollectorError("the answer cannot be decoded") from None
         for field in ("rejected_spans", "rejected_data_points"):
             self.rejected += max(0, getattr(answer.partial_success, field, 0))
 
@@ -111,7 +111,7 @@ def _body(response: requests.Response) -> bytes:
     for part in response.iter_content(8192):
         body += part
         if len(body) > ANSWER_BYTES_MAX or time.monotonic() > until:
-            raise NotACollectorError("an answer that is too long or comes too slowly")
+            raise NotACollectorError("the answer is too long or comes too slowly")
     return bytes(body)
 
 
@@ -125,10 +125,13 @@ class Collector:
         self.problem = ""
         """Why the last batch was not accepted; empty if it was accepted."""
         self.refused = 0
-        """How many spans collectors have refused for good."""
+        """The number of spans that collectors have refused for good."""
 
     def send(self, spans: Sequence[Span]) -> SendOutcome:
-        """Send a batch. If its data are refused, send its halves, so that only the refused spans are left out."""
+        """Send a batch.
+
+        If the collector refuses the batch, send its halves, so that only refused spans are left out.
+        """
         accepted = self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS
         self.problem = "" if accepted else self._session.problem or "the batch cannot be sent"
         if accepted:
@@ -144,7 +147,7 @@ class Collector:
 
     @property
     def rejected(self) -> int:
-        """How many spans collectors have left out of accepted batches."""
+        """The number of spans that collectors have refused, alone or as parts of accepted batches."""
         return self._session.rejected + self.refused
 
     def close(self) -> None:
@@ -182,7 +185,7 @@ def resource(more: Mapping[str, str] | None = None) -> Resource:
 
 
 def quiet_sdk() -> None:
-    """Silence the SDK's log. Failures are logged here once, without texts of a server."""
+    """Silence the SDK's log. This package logs failures once, without texts from servers."""
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)
 
 

@@ -57,11 +57,11 @@ TOKENS_OF_CALL = {
 }
 """The histograms of a call's tokens, by the attribute of a span that has the count."""
 DURATION_BUCKETS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
-"""The bounds that the conventions advise for durations of calls of models and tools, in seconds."""
+"""The histogram bounds that the conventions advise for durations of calls of models and tools, in seconds."""
 AGENT_BUCKETS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
-"""The bounds that the conventions advise for durations of agents, in seconds."""
+"""The histogram bounds that the conventions advise for durations of agents, in seconds."""
 TOKEN_BUCKETS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
-"""The bounds that the conventions advise for tokens."""
+"""The histogram bounds that the conventions advise for tokens."""
 
 CALLS = "replan.calls"
 COST = "replan.cost_usd"
@@ -100,7 +100,7 @@ def model_label(model: str) -> str:
 
 
 def provider_label(model: str) -> str:
-    """Return the conventions' name of the provider whose API a model's server has.
+    """Return the conventions' name for the provider of a model, that is, the provider whose API its server has.
 
     It is `replan` for a scripted or recorded model.
     """

@@ -31,9 +31,9 @@ BATCH_SPANS = 512
 TRACES_KEPT = 256
 """The largest number of runs whose traces are kept between two exports. Other runs are read from their beginning."""
 YIELD_RECORDS = 50
-"""After how many records other tasks get a turn."""
+"""The number of records after which other tasks may run."""
 SEND_SECONDS_MAX = 30.0
-"""The time limit in seconds for sending a batch. After it, the batch is sent again."""
+"""The time limit in seconds for sending a batch. After this time, the batch is sent again."""
 PAUSE_SECONDS_MAX = 60.0
 """The longest pause after a batch that the collector did not accept, in seconds."""
 TALLY_SECONDS = 15.0
@@ -54,17 +54,17 @@ class ExportReport:
     """The results of an exporter so far."""
 
     spans: int = 0
-    """How many spans were accepted."""
+    """The number of spans that were accepted."""
     refused: int = 0
-    """How many spans the collector refused for good."""
+    """The number of spans that the collector refused for good."""
     problem: str = ""
-    """Why spans could not be sent yet; empty if all were sent."""
+    """Why some spans could not be sent yet; empty if all spans were sent."""
     held: bool = True
     """Whether this process exports; False if another process does."""
 
 
 class Exporter:
-    """Exports the journal of a home."""
+    """Exports the traces and metrics of a journal."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Exporter:
         return ExportReport(self._spans, self._refused, problem, self._cursor.is_held)
 
     async def run(self, stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Export until `stop` is set, and once more after that. Only a cancellation ends it with an exception."""
+        """Export until `stop` is set, and once more after that. Raises no error, except when cancelled."""
         started = False
         while True:
             last = stop.is_set()
@@ -155,7 +155,10 @@ class Exporter:
             self._collector.close()
 
     async def _take(self, row: Behind, batch: ExportBatch) -> bool:
-        """Add the spans of a run's new records to the batch. Send a full batch. Return False if that fails."""
+        """Add the spans of a run's new records to the batch. If the batch is full, send it.
+
+        Return False if that fails.
+        """
         try:
             trace, records = await self._read(row)
         except UNREADABLE as error:
@@ -238,7 +241,7 @@ class Exporter:
             log.get_logger("telemetry").warning("export.failed", problem=problem, exc_info=unexpected)
 
     def _forget(self) -> None:
-        """Discard what was read of the runs, because another process exports now."""
+        """Discard all data about runs, because another process exports now."""
         self._version, self._pending = -1, None
         self._traces.clear()
         if self._metrics is not None:
@@ -248,7 +251,7 @@ class Exporter:
         """Replace the connections to the collector, because a thread may still wait on the old connections."""
         counted = 0 if self._collector is None else self._collector.rejected
         self._collector, self._limiter = Collector(self._redactor), trio.CapacityLimiter(1)
-        self._collector.problem, self._collector.refused = "no answer in time", counted
+        self._collector.problem, self._collector.refused = "the collector did not answer in time", counted
 
     def _pause(self) -> float:
         """Return the seconds until the next export. The pause is longer after several failures in a row."""

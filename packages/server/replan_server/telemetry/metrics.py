@@ -49,7 +49,7 @@ def measures_of(
 ) -> list[Measurement]:
     """Return the measurements of a record and of the spans that it completes.
 
-    With `by_child`, the record is about a call of a child run, which counts the call itself.
+    With `by_child`, the record is about a call that a child run answers. The child run itself counts the call.
     """
     event, attributes = record.event, {names.KIND: kind.name}
     metrics: list[Measurement] = []
@@ -129,7 +129,7 @@ RUNS = "replan.runs"
 _COUNTERS = {
     CALLS: ("{call}", "Model calls that are charged, and tries that failed."),
     TOKENS: ("{token}", "Tokens that are charged, input and output together."),
-    COST: ("{USD}", "US dollars that are charged."),
+    COST: ("{USD}", "Charged US dollars."),
     DECISIONS: ("{decision}", "Decisions about failures, by the rule that was applied."),
     ENDED: ("{run}", "Ends of runs, by outcome."),
     TOOLS: ("{call}", "Calls of tools that ended, by outcome."),
@@ -138,7 +138,7 @@ _COUNTERS = {
 _HISTOGRAMS = {
     names.INFERENCE_DURATION: ("s", "How long a call of a model took.", names.DURATION_BUCKETS),
     names.TOOL_DURATION: ("s", "How long a call of a tool took.", names.DURATION_BUCKETS),
-    names.AGENT_DURATION: ("s", "How long a run took, with its waits.", names.AGENT_BUCKETS),
+    names.AGENT_DURATION: ("s", "How long a run took, including its waits.", names.AGENT_BUCKETS),
     **dict.fromkeys(names.TOKENS_OF_CALL.values(), ("{token}", "Tokens of a call.", names.TOKEN_BUCKETS)),
     APPEND: ("s", "How long an append to the journal took.", APPEND_BUCKETS),
 }
@@ -150,8 +150,8 @@ class Metrics:
     def __init__(self, now: Callable[[], float], limits: Callable[[], Mapping[str, ServerLimits]] = dict) -> None:
         """Begin to measure. The exporter reads the environment.
 
-        `now` is the journal's clock. `limits` returns the rate limits of servers, by host and some digits of the key's
-        hash.
+        `now` is the journal's clock. `limits` returns the rate limits of servers, by host and some digits of the API
+        key's hash.
         """
         quiet_sdk()
         self._now, self._tallies = now, tuple[Tally, ...]()
@@ -169,13 +169,15 @@ class Metrics:
         self._histograms = {
             name: meter.create_histogram(name, unit, text) for name, (unit, text, _) in _HISTOGRAMS.items()
         }
-        self._leases = meter.create_counter(LEASES, "{lease}", "Runs that another driver took while driven here.")
+        self._leases = meter.create_counter(LEASES, "{lease}", "Runs that another driver took from this process.")
         meter.create_observable_gauge(RUNS, [self._runs], "{run}", "Runs by kind and status.")
-        meter.create_observable_gauge(QUEUE_AGE, [self._queue_age], "s", "Since when a due run waits for a driver.")
-        meter.create_observable_gauge(RATE_LEFT, [self._rate_left], "1", "What is left of a server's rate limit.")
+        meter.create_observable_gauge(QUEUE_AGE, [self._queue_age], "s", "How long a due run has waited for a driver.")
+        meter.create_observable_gauge(RATE_LEFT, [self._rate_left], "1", "The unused part of a server's rate limit.")
         meter.create_observable_gauge(RATE_LIMIT, [self._rate_limit], "1", "A server's rate limit.")
-        meter.create_observable_gauge(RATE_HELD, [self._rate_held], "s", "For how long a server refuses all calls.")
-        meter.create_observable_gauge(QUESTION_AGE, [self._question_age], "s", "Since when a run waits for a person.")
+        meter.create_observable_gauge(RATE_HELD, [self._rate_held], "s", "How long a server will refuse all calls.")
+        meter.create_observable_gauge(
+            QUESTION_AGE, [self._question_age], "s", "How long a run has waited for a person."
+        )
         observe_measures(self._measure)
 
     def count(self, counted: Iterable[Measurement]) -> None:
@@ -187,7 +189,7 @@ class Metrics:
                 self._histograms[item.instrument].record(item.value, {**item.attributes})
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Set the states that gauges show from now on; `tallies` is empty if another process shows them."""
+        """Set the states that gauges show. `tallies` is empty if another process shows the states."""
         self._tallies = tuple(tallies)
         self._limits = {**self._read_limits()} if tallies else {}
 
@@ -234,7 +236,7 @@ class Metrics:
         ]
 
     def _age(self, times: Iterable[float | None]) -> list[Observation]:
-        """Return the age of the earliest time in seconds; 0 if there is none, so that an alarm ends."""
+        """Return the age of the earliest time in seconds; 0 if there is no time, so that an alarm ends."""
         if not self._tallies:
             return []
         since = min((time for time in times if time is not None), default=None)

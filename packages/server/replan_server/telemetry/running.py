@@ -19,28 +19,30 @@ if TYPE_CHECKING:
     from replan_server.telemetry.metrics import Metrics
 
 FLUSH_SECONDS = 2.0
-"""How long a process that is about to end may wait for the collector. The next process sends the remaining spans."""
+"""How long a process that is about to end may wait for the collector, in seconds. The next process sends the remaining
+spans.
+"""
 AWAY_SECONDS = 0.5
-"""How long a process that is about to end may wait if the collector did not accept the last spans."""
+"""How long a process that is about to end may wait if the collector did not accept the last spans, in seconds."""
 
 
 def how_to_install() -> str:
     """Return the next step for a user who lacks the packages of the extra `otel`."""
-    return f"install it: {install_command('server', 'otel')}"
+    return f"install them: {install_command('server', 'otel')}"
 
 
 @asynccontextmanager
 async def run_exporter(engine: Engine, notice: Callable[[str], None]) -> AsyncIterator[None]:
-    """Export the journal for the length of a block if the environment asks for it.
+    """Export the journal during a `with` block if environment variables turn the export on.
 
-    `notice` is called with a line about each setting that cannot be followed. The export neither delays the block nor
-    makes it fail. Only the end of the block waits for the collector, at most `FLUSH_SECONDS`.
+    `notice` is called with a line about each setting that cannot be used. The export neither delays the block nor makes
+    it fail. Only the end of the block waits for the collector, at most `FLUSH_SECONDS`.
     """
     settings = telemetry_settings(engine.environment)
     for problem in settings.problems:
         notice(f"telemetry: {problem}")
     if settings.wanted and not is_installed():
-        notice(f"telemetry: OpenTelemetry is asked for, and its packages are not here; {how_to_install()}")
+        notice(f"telemetry: OpenTelemetry is turned on, but its packages are not installed; {how_to_install()}")
         settings = TelemetrySettings()
     parts = None
     if settings.wanted:
@@ -70,17 +72,17 @@ async def run_exporter(engine: Engine, notice: Callable[[str], None]) -> AsyncIt
 
 
 async def export_once(engine: Engine, *, again: tuple[str, ...] = ()) -> "ExportReport":
-    """Send the remaining spans, or all spans of the runs `again`. Return the report.
+    """Send the remaining spans, or all spans of the runs in `again`. Return the report.
 
-    Raises `UsageProblem` if the environment asks for no traces, and for a run that cannot be read.
+    Raises `UsageProblem` if environment variables turn no traces on, and for a run that cannot be read.
     """
     settings = telemetry_settings(engine.environment)
-    problem = settings.problems[0] if settings.problems else "no traces are exported"
+    problem = settings.problems[0] if settings.problems else "the export of traces is off"
     if not settings.traces:
         raise UsageProblem(problem, place="OTEL_EXPORTER_OTLP_ENDPOINT", hint="set it to your collector's address")
     if not is_installed():
         raise UsageProblem(
-            "the packages of OpenTelemetry are not here", place="replan telemetry", hint=how_to_install()
+            "the packages of OpenTelemetry are not installed", place="replan telemetry", hint=how_to_install()
         )
     exporter, _ = _make(engine, TelemetrySettings(traces=True, content=settings.content))
     try:
@@ -94,7 +96,7 @@ async def export_once(engine: Engine, *, again: tuple[str, ...] = ()) -> "Export
 
 
 def is_installed() -> bool:
-    """Return whether the packages of the extra `otel` are here."""
+    """Return whether the packages of the extra `otel` are installed."""
     return find_spec("opentelemetry") is not None and find_spec("opentelemetry.exporter") is not None
 
 

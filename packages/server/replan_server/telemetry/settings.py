@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 DELAY_MS = 5000
-"""How long the exporter waits between two looks into the journal, in milliseconds. The specification advises this."""
+"""How long the exporter waits between two reads of the journal, in milliseconds. The specification advises this value.
+"""
 DELAY_MS_MIN = 100
 """The shortest accepted value of `DELAY_MS`."""
 PROTOCOL = "http/protobuf"
@@ -27,7 +28,7 @@ class TelemetrySettings:
     content: bool = False
     """Whether spans have prompts, replies, and arguments and outputs of tools."""
     delay_seconds: float = DELAY_MS / 1000
-    """How long the exporter waits between two looks into the journal."""
+    """How long the exporter waits between two reads of the journal."""
     problems: tuple[str, ...] = ()
 
     @property
@@ -49,11 +50,11 @@ def telemetry_settings(environment: Mapping[str, str]) -> TelemetrySettings:
 
 
 def _is_on(environment: Mapping[str, str], signal: str, problems: list[str]) -> bool:
-    """Return whether a signal is exported, because the environment names an exporter for the signal, or an address."""
+    """Return whether a signal is exported: if the environment names an exporter for the signal, or an address."""
     variable = f"OTEL_{signal}_EXPORTER"
     chosen = {name.strip().lower() for name in environment.get(variable, "").split(",")} - {""}
     if chosen - {"otlp", "none"}:
-        problems.append(f"{variable}: only otlp and none are known; nothing is exported")
+        problems.append(f"{variable}: only otlp and none are supported; nothing is exported")
         return False
     addresses = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT")
     if "none" in chosen or not (chosen or any(environment.get(name) for name in addresses)):
@@ -64,7 +65,7 @@ def _is_on(environment: Mapping[str, str], signal: str, problems: list[str]) -> 
         if protocol:
             if protocol == PROTOCOL:
                 break
-            problems.append(f"{name}: only {PROTOCOL} is spoken (port 4318); nothing is exported")
+            problems.append(f"{name}: only {PROTOCOL} is supported (port 4318); nothing is exported")
             return False
     return True
 
@@ -74,5 +75,5 @@ def _milliseconds(environment: Mapping[str, str], name: str, problems: list[str]
     if text.isascii() and text.isdigit() and len(text) < 10:
         return max(DELAY_MS_MIN, int(text))
     if text:
-        problems.append(f"{name}: not a number of milliseconds; {DELAY_MS} is used")
+        problems.append(f"{name}: this is not a number of milliseconds; {DELAY_MS} is used")
     return DELAY_MS

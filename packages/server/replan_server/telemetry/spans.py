@@ -1,8 +1,8 @@
 """The spans of a run, made from its records. Pure: the same records give the same spans, in the same order.
 
 A span is complete with the record that ends it, and never changes again. So a run that waits for days already has spans
-before its end. The span of the whole run ends with the run's first end. Work after an undone end is in a span of its
-own, below the first span.
+before its end. The span of the whole run ends with the run's first end. If the run is reopened, its later work is in a
+further span, a child of the first span.
 """
 
 import json
@@ -37,7 +37,7 @@ from runtime.core.names import span_id, trace_id
 
 
 def _input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], request_id: str) -> dict[str, str]:
-    """Return the attributes with the messages of a call; empty if they cannot be rebuilt."""
+    """Return the attributes with the messages of a call; empty if the messages cannot be rebuilt."""
     if kind.views.prompt is None:
         return {}
     try:
@@ -114,7 +114,7 @@ class Trace:
     """Turns the records of one run into spans. `take` must be called with every record, in order."""
 
     def __init__(self, kind: Kind[Any, Any], run: str, *, content: bool = False) -> None:
-        """Take the run's kind and id. With `content`, spans have prompts, replies and outputs."""
+        """Store the run's kind and id. With `content`, spans have prompts, replies and outputs of tools."""
         self._kind, self._run, self._content = kind, run, content
         self._trace, self._tracing = trace_id(run), kind.views.tracing
         self._state: Any = kind.machine.initial()
@@ -345,7 +345,7 @@ class Trace:
         return {names.CONVERSATION_ID: self._run, names.RUN: self._run, names.SEQ: self.seq}
 
     def _add_event_span(self, name: str, node: str, attributes: Mapping[str, Scalar], *, part: str = "mark") -> None:
-        """Add a span without length, for an event at one moment."""
+        """Add a span that begins and ends at the same time, for an event."""
         key = f"mark:{self.seq}:{part}"
         self._start(key, name, attributes, node, part=part)
         self._end(key)
@@ -359,7 +359,7 @@ class Trace:
         error: str = "",
         more: Mapping[str, Scalar] | None = None,
     ) -> None:
-        """End a span. If the run's end has already closed the span, begin it again for the later result."""
+        """End a span. If the run's end has already ended the span, add another span for the later result."""
         if key not in self._open:
             self._start(key, name, {}, node, part="late")
             self._open[key] = replace(self._open[key], start=max(self._left, self._root.start if self._root else 0))

@@ -2,7 +2,7 @@
 
 A thread stands for a run: the thread's id is the run's id, or a name from which the id of the started run is made. So a
 request may be repeated. The stream ends when the run rests: with its result, with its questions as interrupts, or with
-the reason why nobody drives it. A run goes on after its client has left.
+the reason why no process drives it. A run goes on after its client has left.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -107,7 +107,7 @@ def _text_message(message_id: str, text: str) -> Iterator[AgUiEvent]:
 
 
 def _interrupt_of(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an open question as an interrupt. If its metadata has `peopleOnly`, a program may not answer it."""
+    """Return an open question as an interrupt. If `peopleOnly` is true in its metadata, a program may not answer it."""
     found = {
         "id": str(question["id"]),
         "reason": str(question["why"]),
@@ -166,7 +166,7 @@ async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInpu
 
 
 async def _is_known(site: Site, run: str, text: str) -> bool:
-    """Return whether a finished run has a message already, because a client that comes back sends it again."""
+    """Return whether a finished run has a message already. A client that reconnects sends its last message again."""
     shown = await read_shown(site.reader, run)
     return shown.status == "finished" and any(message.text == text.strip() for message in shown.result.messages)
 

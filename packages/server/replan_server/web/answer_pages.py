@@ -1,4 +1,4 @@
-"""The pages that need no session: signing in, and answering a question by a signed link.
+"""The pages that need no session: signing in, and answering a question through a signed link.
 
 Opening the page of a link changes nothing. Sending the page's form posts the answer.
 
@@ -78,7 +78,7 @@ def _closing_reason(question: Question | None) -> str:
 
 FIELDS_MAX = 10
 FIELD_BYTES_MAX = 500_000
-"""The largest number of bytes in one field, which is an answer."""
+"""The largest number of bytes in one field, such as an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Linked:
 
 
 async def show_linked_question(site: Site, request: Request) -> Response:
-    """Return the page with the question and its form. It changes nothing, so programs may open links too."""
+    """Return the page with the question and its form. Opening a link changes nothing, even if a program opens it."""
     try:
         return _form_page(site, await _verify_link(site, request))
     except LinkUnknown as error:  # No page has this address.
@@ -101,7 +101,7 @@ async def show_linked_question(site: Site, request: Request) -> Response:
 
 
 async def answer_through_link(site: Site, request: Request) -> Response:
-    """Post the answer in the form. An approval is shown again, and posted only after it was confirmed."""
+    """Post the answer in the form. An approval is shown again, and posted only after its confirmation."""
     try:
         async with request.form(max_files=0, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
             linked = await _verify_link(site, request)
@@ -112,7 +112,7 @@ async def answer_through_link(site: Site, request: Request) -> Response:
 
 
 async def _verify_link(site: Site, request: Request) -> Linked:
-    """Return the verified link of a request. Raises `LinkRefused`, and `HTTPException` if its question is closed."""
+    """Return the verified link of a request. Raises `LinkRefused`, and `HTTPException` if the question is closed."""
     token = request.path_params["token"]
     link = read_link(site.answering, token, site.now())
     return Linked(link, token, with_form(await _open_question(site, link)))
@@ -140,10 +140,10 @@ async def _answer(site: Site, linked: Linked, form: FormFields) -> Response:
         check_receipt(receipt, link.question)
     except UsageProblem as error:
         if not await _is_open(site, link):
-            raise HTTPException(409, "Another answer was given before, and that one counts.") from None
+            raise HTTPException(409, "Another answer was given before, and the first answer counts.") from None
         return _form_page(site, linked, line_of_error(error), typed or picked, 422)
     if receipt.result == "duplicate":
-        raise HTTPException(409, "The same answer was given before. This link changes nothing any more.")
+        raise HTTPException(409, "The same answer was given before, so nothing was changed.")
     return _page(site, "answer_done.html", linked, {"text": text, "declined": declines})
 
 
@@ -185,9 +185,9 @@ _TOKEN = re.compile(r"[\w-]{20,100}")
 
 
 async def show_sign_in(site: Site, request: Request) -> Response:
-    """Return the page with the form. A script fills the form with the token in the address.
+    """Return the page with the form. A script copies the token from the fragment of the address into the form.
 
-    Browsers do not send this token to a server.
+    Browsers do not send the fragment to a server.
     """
     if site.visitor(request) is not None:
         return RedirectResponse("/", 303)
@@ -195,7 +195,7 @@ async def show_sign_in(site: Site, request: Request) -> Response:
 
 
 async def sign_in(site: Site, request: Request) -> Response:
-    """Begin a session if the token is right. The form has no session's token, because there is no session yet."""
+    """Begin a session if the token is right. The form has no CSRF token, because there is no session yet."""
     try:
         async with request.form(max_files=0, max_fields=5, max_part_size=4096) as form:
             pasted = form.get("token", "")
@@ -227,7 +227,7 @@ def _sign_in(site: Site, trouble: str, status: int = 200) -> Response:
 
 
 async def show_opening(site: Site, request: Request) -> Response:
-    """Return the page that opens the server. It needs no session, and reads no session."""
+    """Return the page with a button that opens the inbox. The page needs and reads no session."""
     return HTMLResponse(_sign_in_page(button=request.headers["host"].lower() in site.hosts_named))
 
 

@@ -53,7 +53,7 @@ async def list_runs(site: Site, request: Request, who: Principal) -> Response:
     del who
     number = row_number(request, "page") or 0
     if number > PAGE_MAX:
-        raise HTTPException(422, f"page: at most {PAGE_MAX}")
+        raise HTTPException(422, f"page: the largest number of a page is {PAGE_MAX}")
     rows, total = await run_page(site.reader, request.query_params, number=number, rows_max=ROWS_MAX)
     listed = [row_to_json(row, status) for row, status in rows]
     more = total > (number + 1) * ROWS_MAX
@@ -71,7 +71,7 @@ async def read_records(site: Site, request: Request, who: Principal) -> Response
 
 
 async def stream_records(site: Site, request: Request, who: Principal) -> Response:
-    """Return the records of a run as a stream of events, beginning after the cursor."""
+    """Return the records of a run as a stream of events, beginning after the last record that the client has."""
     run = request.path_params["run"]
     await site.engine.journal.row(run)
     named, _, number = request.headers.get("last-event-id", "").rpartition(":")
@@ -101,7 +101,7 @@ async def _records(site: Site, who: Principal, run: str, after: int) -> AsyncGen
 
 
 async def _events(site: Site, run: str, after: int) -> tuple[int, str] | None:
-    """Return the number of the last new record, and the new records as events; None without new records."""
+    """Return the number of the last new record, and the new records as events; None if there are no new records."""
     loaded = await site.reader.read(run)
     new_records = loaded.records[after : after + MARK]
     events = [

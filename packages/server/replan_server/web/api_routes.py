@@ -32,14 +32,14 @@ VERSION = "1.0"
 _REF = "#/components/schemas/{model}"
 _ERRORS = {
     "401": "There is no valid bearer token.",
-    "403": "The token's scope does not include this.",
+    "403": "The token's scope does not allow this operation.",
     "404": "There is no such run, question or document.",
-    "422": "The request cannot be used; `place` names the key.",
+    "422": "The request is not valid; `place` names the key.",
     "429": "There were too many requests, or the client has too many runs.",
     "503": "The journal cannot be used now; try again.",
 }
 _WRITE_ERRORS = {
-    "409": "Something else stands already, or was done with this idempotency key.",
+    "409": "The request conflicts with an earlier one, or another request had this idempotency key.",
     "413": "The body is too large.",
     "415": "The body is not JSON.",
 }
@@ -68,7 +68,7 @@ def _openapi(addressed: tuple[tuple[Operation, HttpAddress], ...]) -> dict[str, 
         "info": {
             "title": "Replan",
             "version": VERSION,
-            "description": "The runs of one home. `replan serve` serves it; `replan token add` makes tokens.",
+            "description": "The runs of one home. `replan serve` serves this API; `replan token add` makes tokens.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "http://127.0.0.1:8430"}],
@@ -99,10 +99,10 @@ def _describe(operation: Operation, address: HttpAddress) -> dict[str, Any]:
         "summary": operation.summary,
         "description": f"Needs the scope `{operation.scope}`.",
         "parameters": [*_path_parameters(address), *_others(operation, address)],
-        "responses": {status: {"description": "It is done.", "content": content}},
+        "responses": {status: {"description": "The operation is done.", "content": content}},
     }
     if status == "201":
-        described["responses"]["200"] = {"description": "It was done before.", "content": content}
+        described["responses"]["200"] = {"description": "The operation was done before.", "content": content}
     errors = _ERRORS if address.body is None else _ERRORS | _WRITE_ERRORS
     problem = _json(bodies.ProblemBody)
     described["responses"] |= {code: {"description": text, "content": problem} for code, text in errors.items()}
@@ -126,7 +126,7 @@ def _others(operation: Operation, address: HttpAddress) -> list[dict[str, Any]]:
         for name, item in address.query.items()
     ]
     if address.body is not None and address.needs_key:
-        meaning = "Names what is done: repeated with the same key, it is done once."
+        meaning = "A name for this action. If requests repeat the key, the action is done only once."
         found.append(_header("Idempotency-Key", meaning, required=True, pattern=f"^{KEY_PATTERN}$"))
     if operation.gives == ("text/event-stream",) and not operation.writes:
         found.append(_header("Last-Event-ID", "The id of the last event that was received.", required=False))
@@ -184,7 +184,7 @@ register_url_convertor("any_text", _AnyText())
 
 @dataclass(frozen=True, slots=True)
 class _NoOperation:
-    """Answers requests that no route answers."""
+    """Answers the requests that match no route."""
 
     routes: tuple[Route, ...]
 
@@ -193,7 +193,7 @@ class _NoOperation:
         for route in self.routes:
             if route.matches(scope)[0] is not Match.NONE:
                 methods |= route.methods or set()
-        cause = f"there is no operation {method} of this address"
+        cause = f"there is no operation {method} at this address"
         allowed = {"allow": ", ".join(sorted(methods))} if methods else None
         await json_error(HTTPException(405 if methods else 404, cause, allowed))(scope, receive, send)
 
@@ -231,7 +231,7 @@ async def _body(request: Request, model: type[BaseModel]) -> object:
     """Return the body of a request, checked. Raises `UsageProblem` with the key as its place."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
-        raise HTTPException(415, "a body is JSON: content-type must be application/json")
+        raise HTTPException(415, "the body must be JSON, with the content-type application/json")
     data = await request.body()
     try:
         return model.model_validate(from_json(data, allow_inf_nan=False))

@@ -103,7 +103,7 @@ def pages(site: Site) -> Sequence[BaseRoute]:
 
 
 def _pages_of_kind(site: Site, interface: KindInterface) -> Iterator[BaseRoute]:
-    """Yield the routes of an installed kind: of its form, and of texts that its runs make for people to keep."""
+    """Yield the routes of an installed kind: for its form, and for the text that its runs make for people to keep."""
     form = f"/new/{interface.kind}"
     yield Route(form, get_endpoint(site, partial(start_page.show_form_of_kind, interface)))
     yield Route(form, post_endpoint(site, partial(start_page.start_of_kind, interface)), methods=["POST"])

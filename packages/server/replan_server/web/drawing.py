@@ -17,7 +17,7 @@ LINE, MARGIN = 17, 7
 LINES_MAX = 8
 """The largest number of lines in a name. A longer name is cut."""
 SIDE = 14
-"""The distance between two arrows that go back beside the boxes, in pixels."""
+"""The distance between two arrows that lead back up beside the boxes, in pixels."""
 CHARACTERS = 23
 """The largest number of characters in a line of a box."""
 LETTER = 7
@@ -54,7 +54,10 @@ class Arrow:
 
 @dataclass(frozen=True, slots=True)
 class ArrowLabel:
-    """The label of some arrows: the outcomes after which they are taken. It stands below the box where they begin."""
+    """The label of some arrows: the outcomes after which the arrows are taken.
+
+    It is below the box where the arrows begin.
+    """
 
     text: str
     """The outcomes, cut to the available width."""
@@ -78,7 +81,7 @@ class Drawing:
     contingent: bool
     """Whether some boxes are needed only after a failure."""
     path: bool
-    """Whether some edges are known to be taken."""
+    """Whether some edges are known to have been taken."""
     labels: tuple[ArrowLabel, ...] = ()
 
 
@@ -130,7 +133,9 @@ def draw(flow: Flow | None) -> Drawing | None:
 def _begins(
     edges: Sequence[FlowEdge], places: Mapping[str, _Place]
 ) -> tuple[dict[tuple[str, str], int], tuple[ArrowLabel, ...]]:
-    """Return where labelled edges begin, by node and label, in pixels from the left of their box; and the labels.
+    """Return where labelled edges begin, by node and label, and return the labels.
+
+    A beginning is in pixels from the left of its box.
 
     The labels of a box stand side by side, in the order of the ends of their edges.
     """
@@ -153,7 +158,7 @@ def _begins(
 def _rows(flow: Flow) -> list[list[FlowNode]]:
     """Return the nodes in layers. A node is below all nodes from which an edge leads to it.
 
-    Edges that go back do not count.
+    Edges that lead back are ignored.
     """
     before: dict[str, list[str]] = {node.id: [] for node in flow.nodes}
     for edge in flow.edges:
@@ -191,7 +196,7 @@ def _style(edge: FlowEdge) -> str:
 
 
 def _lanes(flow: Flow, places: Mapping[str, _Place]) -> dict[str, int]:
-    """Return, by node, the number of the lane in which edges go back up to the node. Lanes are right of all boxes."""
+    """Return, by node, the number of the lane in which edges lead back up to the node. Lanes are right of all boxes."""
     ends = dict.fromkeys(edge.end for edge in flow.edges if places[edge.end][1] <= places[edge.begin][1])
     return {name: number for number, name in enumerate(ends)}
 

@@ -1,6 +1,6 @@
 """Checks every request before the app gets it: its host name, origin and size, and the speed of its body.
 
-It also adds the headers of every response, and answers a request that fails in an unexpected way.
+The guard also adds headers to every response, and answers requests that fail in an unexpected way.
 """
 
 from collections.abc import Iterable
@@ -25,9 +25,9 @@ START_BODY_MAX = 2 * 1024 * 1024
 BODY_SECONDS = 10.0
 """The time limit of a body, in seconds."""
 BODY_RATE = 1024
-"""The average number of bytes of a body that must arrive in each second."""
+"""The lowest average rate of a body, in bytes per second."""
 BODY_START_SECONDS = 2.0
-"""How long a body may take before its rate counts, in seconds."""
+"""How long a body may take before its rate is checked, in seconds."""
 HEADERS_MAX = 100
 """The largest number of header lines in a request."""
 HEADER_BYTES_MAX = 16 * 1024
@@ -62,7 +62,7 @@ class RequestGuard:
     large: frozenset[str]
     """The paths whose bodies may have `START_BODY_MAX` bytes."""
     origin: str | None = None
-    """The origin of the server's own pages behind a proxy. None derives it from `Host`."""
+    """The origin of the server's own pages behind a proxy. If it is None, the origin follows from `Host`."""
     linked: tuple[str, ...] = ()
     """The paths of pages without a session. Links on other sites may lead to them. A path ending in `/` stands for all
     paths below it.
@@ -119,13 +119,19 @@ class RequestGuard:
             return _refuse(scope, 505, "only HTTP/1.1 is served")
         size = sum(len(name) + len(value) for name, value in scope["headers"])
         if len(scope["headers"]) > HEADERS_MAX or size > HEADER_BYTES_MAX:
-            return _refuse(scope, 431, f"more than {HEADERS_MAX} headers, or {HEADER_BYTES_MAX:,} bytes of them")
+            return _refuse(
+                scope,
+                431,
+                f"the request has more than {HEADERS_MAX} headers, or over {HEADER_BYTES_MAX:,} bytes of headers",
+            )
         if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > TARGET_MAX:
-            return _refuse(scope, 414, f"an address has at most {TARGET_MAX:,} bytes")
+            return _refuse(scope, 414, f"the address has more than {TARGET_MAX:,} bytes")
         host_names = headers.getlist("host")
         if len(host_names) != 1 or not self._is_served(host_names[0].lower(), scope["path"]):
             return _refuse(
-                scope, 421, "this server has another name; use the address that it printed, or `replan serve --sign-in`"
+                scope,
+                421,
+                "this server has another host name; use the address that it printed, or `replan serve --sign-in`",
             )
         origins = headers.getlist("origin")
         own = self.origin or f"http://{host_names[0].lower()}"
@@ -135,10 +141,10 @@ class RequestGuard:
             return _refuse(scope, 403, "the request comes from another site; open the address in a new tab")
         length = headers.get("content-length", "0")
         if not (length.isascii() and length.isdigit()):
-            return _refuse(scope, 400, "the length of the body is not a number")
+            return _refuse(scope, 400, "the header content-length is not a number")
         # 18 digits are already too large, and `int` refuses thousands of digits.
         if int(length[:18]) > self._body_bytes_max(scope):
-            return _refuse(scope, 413, f"a body has at most {self._body_bytes_max(scope):,} bytes")
+            return _refuse(scope, 413, f"the body has more than {self._body_bytes_max(scope):,} bytes")
         return None
 
     def _is_served(self, host: str, path: str) -> bool:
@@ -172,7 +178,7 @@ class RequestGuard:
                 byte_count += len(message.get("body", b""))
                 complete = not message.get("more_body", False)
                 if byte_count > self._body_bytes_max(scope):
-                    raise HTTPException(413, f"a body has at most {self._body_bytes_max(scope):,} bytes")
+                    raise HTTPException(413, f"the body has more than {self._body_bytes_max(scope):,} bytes")
             return message
 
         return limited

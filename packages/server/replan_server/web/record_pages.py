@@ -50,7 +50,10 @@ FORMS = {
 
 
 async def document(reader: "RunReader", run: str, form: str) -> Response:
-    """Return a document of a run. Raises `HTTPException` for an unknown format, or one that the run does not have."""
+    """Return a document of a run.
+
+    Raises `HTTPException` for a format that is unknown, or that the run does not have.
+    """
     shown = await read_shown(reader, run)
     known = FORMS.get(form)
     make = None if known is None else shown.loaded.kind.views.documents.get(known[0])
@@ -76,7 +79,7 @@ async def show_passage(site: Site, request: Request, who: Principal) -> Response
     shown = await read_shown(site.reader, run)
     passage = shown.loaded.kind.views.passage(shown.loaded.records, shown.result, path)
     if passage is None:
-        raise HTTPException(404, "no document states such a value of this run")
+        raise HTTPException(404, "no document states this value of the run")
     values = {"run": run, "title": shown.row.title, "path": path, "passage": passage, "here": "runs"}
     return page(site, who, "passage.html", values)
 
@@ -121,7 +124,7 @@ def tabs_of(views: Views[Any, Any]) -> list[tuple[str, str]]:
 
 
 def row_number(request: Request, name: str) -> int | None:
-    """Return how many rows are before a page, from the query; None if the query does not say.
+    """Return the whole number in a field of the query; None if the field is missing.
 
     Raises `HTTPException` for a text that is not a number.
     """
@@ -129,7 +132,7 @@ def row_number(request: Request, name: str) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 12):
-        raise HTTPException(422, f"{name}: should be a whole number from 0, of at most 12 digits")
+        raise HTTPException(422, f"{name}: must be a whole number of at most 12 digits")
     return int(text)
 
 
@@ -141,7 +144,7 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
 
 
 SAME = "that of the run"
-"""The label of the choice to keep the run's own model, workflow or policy."""
+"""The label of the choice that keeps the run's own model, workflow or policy."""
 OTHERS_MAX = 200
 """The largest number of attempts of each run that the page offers for a comparison. It offers the last attempts."""
 
@@ -164,7 +167,7 @@ async def show_attempt(site: Site, request: Request, who: Principal) -> Response
         reply["lines"] = annotate(reply["content"], findings if reply is attempt_replies[-1] else ())
     outputs = [output for output in tool_outputs(loaded.records) if output.node == node]
     if sent is None and not attempt_replies and not outputs:
-        raise HTTPException(404, trouble or "a run of this kind shows no prompts")
+        raise HTTPException(404, trouble or "a run of this kind has no prompts to show")
     live = site.engine.replies.of(run).items()
     values = {
         "run": run,
@@ -218,14 +221,14 @@ class OtherAttempt:
 
 
 async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict[str, Any]:
-    """Return the attempts that can be compared with this one, and the comparison if `beside` names one of them.
+    """Return the attempts that can be compared with this attempt, and the comparison with the attempt `beside`.
 
-    Raises `HTTPException` if `beside` names another attempt.
+    Raises `HTTPException` if `beside` names none of these attempts.
     """
     others = {other.key: other for other in await _others(site, loaded, node)}
     chosen = others.get(beside)
     if beside and chosen is None:
-        raise HTTPException(404, "no such attempt of this step")
+        raise HTTPException(404, "this step has no such attempt")
     pairs = []
     if chosen is not None:
         pairs = await trio.to_thread.run_sync(side_by_side, _text(loaded, node), _text(chosen.loaded, chosen.node))
@@ -233,7 +236,7 @@ async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict
 
 
 async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]:
-    """Return the other attempts of the step. A fork includes the other run's attempts after the shared records."""
+    """Return the other attempts of the step. For a fork, also return attempts of the original run."""
     step = step_of(node)
     run = loaded.records[0].run
     nodes = [call.node for _, call in calls_of(loaded.records) if call.step == step]

@@ -47,7 +47,7 @@ def replies(records: Iterable[Record[Any]], node: str) -> list[dict[str, Any]]:
 
 
 def last_replies(records: Iterable[Record[Any]]) -> dict[str, int]:
-    """Return the number of the last record with a reply or a fault, by the node that was asked."""
+    """Return the number of the last record with a reply or a fault, by the node of the call."""
     return {
         node_of(record.event.request_id): record.seq
         for record in records
@@ -65,7 +65,7 @@ class ToolOutput:
     how: str
     """How the call ended, and how long it took, in a few words."""
     failed: bool
-    """Whether it did not succeed."""
+    """Whether the call did not succeed."""
     output: str
     """The output, or the reason if there is no output."""
     seq: int
@@ -120,9 +120,9 @@ class PairedLine:
     """A line of two texts that are shown side by side."""
 
     left: str
-    """The line of the first text; empty if it has no such line."""
+    """The line of the first text; empty if the first text has no such line."""
     right: str
-    """The line of the second text; empty if it has no such line."""
+    """The line of the second text; empty if the second text has no such line."""
     differs: bool
 
 
@@ -175,7 +175,7 @@ def _lines(value: Any, path: _Path, indent: str, head: str, tail: str) -> Iterat
 
 
 def _line_of(where: str, lines: Sequence[tuple[str, _Path | None]]) -> int:
-    """Return the number of the line that a finding is about. The value at its path, or with its id, begins there."""
+    """Return the number of the line that a finding is about: where the value with the finding's path or id begins."""
     named = [f'"{key}": {dumps(where, ensure_ascii=False)}' for key in ("step_id", "id")]
     for number, (text, _) in enumerate(lines):
         if text.strip().removesuffix(",") in named:

@@ -31,7 +31,7 @@ def as_http(refused: RequestRefused) -> HTTPException:
 
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
 Write = Callable[[Site, Request, Principal, "FormFields"], Awaitable[Response]]
-"""Answers a POST request of a browser that is signed in. The form carries the session's token."""
+"""A function that answers a POST request of a browser that is signed in. It gets the fields of the form."""
 
 FIELDS_MAX, FILES_MAX, FIELD_BYTES_MAX = 60, 20, 1_100_000
 
@@ -43,7 +43,7 @@ class FormFields:
         self.data = data
 
     def check(self, who: Principal) -> None:
-        """Raise `HTTPException` unless a form carries the token of the session."""
+        """Raise `HTTPException` unless the form has the CSRF token of the session."""
         if not equal_in_constant_time(self.text("csrf"), who.csrf):
             raise HTTPException(403, "the form is not from this session; open the page again")
 
@@ -118,7 +118,7 @@ def status_of_error(error: ReplanError) -> int:
 
 
 def get_endpoint(site: Site, read: Read) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint for browsers with a session. Others are redirected to the sign-in page."""
+    """Return an endpoint for browsers with a session. Other browsers are redirected to the sign-in page."""
 
     async def endpoint(request: Request) -> Response:
         who = site.visitor(request)
@@ -137,9 +137,9 @@ def get_endpoint(site: Site, read: Read) -> Callable[[Request], Awaitable[Respon
 def post_endpoint(
     site: Site, write: Write, scope: Scope = "control", *, counted: bool = True
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint for POST, for users with a scope. Its form must carry the session's token.
+    """Return an endpoint for POST requests of users with a scope. The form must have the session's CSRF token.
 
-    With `counted` False, a request does not count as a write, because it only shows a form again.
+    If `counted` is False, a request does not count as a write, because it only shows a form again.
     """
 
     async def post(site: Site, request: Request, who: Principal) -> Response:
@@ -157,7 +157,9 @@ def post_endpoint(
 def _redirect_to_sign_in(site: Site, request: Request) -> Response:
     """Redirect a browser without a session to the sign-in page. Behind a proxy, answer 403 instead."""
     if site.proxy is not None:
-        return problem(site, None, 403, f"the proxy names no user in {site.proxy.user_header} who may use this server")
+        return problem(
+            site, None, 403, f"the proxy names no user who may use this server (header {site.proxy.user_header})"
+        )
     if request.headers.get("hx-request"):
         return Response(status_code=401, headers={"hx-redirect": "/sign-in"})
     return RedirectResponse("/sign-in", 303)
@@ -194,5 +196,5 @@ def problem(site: Site, who: Principal | None, status: int, text: str) -> Respon
 
 
 def back_to(place: str, notice: str = "") -> Response:
-    """Return the redirect after a form was handled. `notice` names a text of the layout."""
+    """Return the redirect after a form was handled. `notice` is the key of a message in the layout."""
     return RedirectResponse(f"{place}?done={notice}" if notice else place, 303)

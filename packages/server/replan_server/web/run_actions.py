@@ -1,4 +1,4 @@
-"""The actions of people on a run: send a message, change limits, resume, fork, undo, cancel, keep its text."""
+"""The actions of people on a run: send a message, change limits, resume, fork, undo, cancel, or keep a text."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ from runtime.core.errors import JournalError, UsageProblem
 
 
 async def tell(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Post a note or a requirement. If it reopens a finished run, resume the run."""
+    """Post a note or a requirement. If the message reopens a finished run, resume the run."""
     run = request.path_params["run"]
     await messages.tell(site, who, run, form.text("text"), form.text("as") or "note")
     return back_to("/" if form.text("back") == "/" else f"/runs/{run}", "told")
@@ -75,8 +75,8 @@ def values_in_form(text: str) -> dict[str, str]:
     for line in filter(None, map(str.strip, text.split("\n"))):
         path, sign, value = map(str.strip, line.partition("="))
         if not sign or not path or path in found:
-            hint = "write a line PATH = VALUE for each field"
-            raise UsageProblem(f"{line[:60]!r} gives no value", place="given", hint=hint)
+            hint = "write one line PATH = VALUE for each field"
+            raise UsageProblem(f"{line[:60]!r} gives no value, or repeats a path", place="given", hint=hint)
         found[path] = value
     return found
 
@@ -112,7 +112,7 @@ async def undo(site: Site, request: Request, who: Principal, form: FormFields) -
     run = request.path_params["run"]
     site.check_execute()
     if form.text("sure") != "yes":
-        raise UsageProblem("nothing is undone", hint="tick the box beside the button: the undo tools are called")
+        raise UsageProblem("nothing is undone", hint="to call the undo tools, tick the box beside the button")
     await messages.undo(site, who, run)
     return back_to(f"/runs/{run}", "undoing")
 
@@ -169,7 +169,7 @@ async def _plan_page(
 ) -> Response:
     """Return the page that edits a plan. `trouble` says why an edit was rejected.
 
-    `changes` has what somebody else changed. `opened` is the present plan; None if it cannot be edited now.
+    `changes` says what somebody else has changed. `opened` is the present plan; None if it cannot be edited now.
     """
     row = await site.engine.journal.row(run)
     values: dict[str, Any] = {
@@ -193,7 +193,7 @@ async def cancel(site: Site, request: Request, who: Principal, form: FormFields)
     del who
     run = request.path_params["run"]
     if form.text("sure") != "yes":
-        raise UsageProblem("nothing is cancelled", hint="tick the box beside the button: a cancelled run is over")
+        raise UsageProblem("nothing is cancelled", hint="to end the run for good, tick the box beside the button")
     finished = await changes.cancel_run(site.engine, run)
     return back_to(f"/runs/{run}", "cancelled" if finished else "cancelling")
 
@@ -203,7 +203,7 @@ async def show_made(interface: KindInterface, site: Site, request: Request, who:
     kept = _kept_text(interface)
     text = kept.text((await read_shown(site.reader, request.path_params["run"])).result)
     if text is None:
-        raise HTTPException(404, f"this run has proposed no {kept.word} that was approved")
+        raise HTTPException(404, f"this run has no approved {kept.word}")
     return await _made_page(kept, site, request, who, text)
 
 
@@ -226,7 +226,7 @@ async def keep_made(
 
 
 def _kept_text(interface: KindInterface) -> KeptText:
-    assert interface.kept_text is not None, "only kinds with such a text have these pages"
+    assert interface.kept_text is not None, "only kinds with a text to keep have these pages"
     return interface.kept_text
 
 
@@ -242,7 +242,7 @@ async def _made_page(
 ) -> Response:
     """Return the page that edits a text.
 
-    `trouble` says why the text was not kept; it is empty if there is no reason.
+    `trouble` says why the text was not kept; it is empty if nothing is wrong.
     """
     row = await site.engine.journal.row(request.path_params["run"])
     values: dict[str, Any] = {

@@ -52,7 +52,7 @@ ROWS_MAX = 200
 STEPS_OPEN = 30
 """The largest number of steps of a plan that is shown open. A longer plan is collapsed."""
 SAID_MAX = 200
-"""The largest number of messages and answers that a page shows, the newest ones."""
+"""The largest number of messages and answers that a page shows. It shows the newest."""
 LISTS: Mapping[str, tuple[str, ...]] = {
     "plan": ("steps", "lines"),
     "graph": (),
@@ -70,7 +70,7 @@ async def show_run(site: Site, request: Request, who: Principal) -> Response:
     row = await site.engine.journal.row(request.path_params["run"])
     tab = request.query_params.get("tab", "plan")  # What is wrong is refused before anything is sent.
     if tab not in LISTS:
-        raise HTTPException(422, f"tab: should be {', '.join(LISTS)}")
+        raise HTTPException(422, f"tab: must be one of {', '.join(LISTS)}")
     for name in chain.from_iterable(LISTS.values()):
         row_number(request, name)
     if request.headers.get("hx-request") or not site.reader.takes_long(row):
@@ -193,7 +193,7 @@ def _action_flags(site: Site, shown: ShownRun) -> dict[str, bool]:
 
 
 def _forms(shown: ShownRun, *, begun: bool) -> list[str]:
-    """Return the formats in which a run can be saved. A run without a plan has at most its draft."""
+    """Return the formats in which a run can be saved. A run without a plan can be saved at most as a draft."""
     offered = {name: shown.result.has_draft if name == "draft" else begun for name in FORMS}
     documents = shown.loaded.kind.views.documents
     return [name for name, form in FORMS.items() if offered[name] and form[0] in documents]
@@ -247,7 +247,10 @@ def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[Timel
 
 
 def _page_rows(request: Request, tab: str, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Return a page of each list of a tab by its name, and the addresses of its neighbours under `NAME_pages`."""
+    """Return one page of each list of a tab, by the name of the list.
+
+    The key `NAME_pages` has the addresses of the pages before and after the page.
+    """
     values: dict[str, Any] = {}
     for name, all_rows in rows.items():
         shown_rows = row_page(all_rows, row_number(request, name) or 0, ROWS_MAX)
@@ -280,14 +283,14 @@ def _start_again_address(run: str, kind: str, *, executes: bool) -> str:
 
 
 def _undriven_status(shown: ShownRun, *, hosts: bool) -> str:
-    """Return `parked` or `idle` for an unfinished run that nobody drives; empty for any other run."""
+    """Return `parked` or `idle` for an unfinished run that no process drives; empty for any other run."""
     if shown.status in ("finished", "moved") or shown.driven or (hosts and shown.status != "parked"):
         return ""
     return "parked" if shown.status == "parked" else "idle"
 
 
 def _pages(run: str, tab: str, name: str, page: RowPage[Any]) -> tuple[str, str]:
-    """Return the addresses of the pages of rows before and after a page; empty if there is none."""
+    """Return the addresses of the pages of rows before and after a page; empty for a page that does not exist."""
     address = f"/runs/{run}?tab={tab}&{name}="
     before = f"{address}{max(0, page.begin - ROWS_MAX)}" if page.begin else ""
     return before, f"{address}{page.end}" if page.end < page.total else ""

@@ -1,4 +1,4 @@
-"""The list of runs, and the inbox: all that waits for a person, with the forms that answer it."""
+"""The list of runs, and the inbox: everything that waits for a person, with forms for the answers."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -63,7 +63,7 @@ def _page_number(request: Request) -> int:
 
 
 def shown_row(row: RunRow, status: str) -> dict[str, Any]:
-    """Return a row in the form that the table shows. `status` is the run's status for people."""
+    """Return a row in the form that the table shows. `status` is the run's status as people see it."""
     label = status
     if status == "finished":
         label = row.detail  # Its outcome.
@@ -138,7 +138,8 @@ async def show_question(site: Site, request: Request, who: Principal) -> Respons
 async def answer(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Post the answer in a form, or decline if the form says so. If the answer does not fit, show the form again.
 
-    The field `also` has the ids of equal questions that get the same answer. All are checked before any is recorded.
+    The field `also` has the ids of equal questions that get the same answer. All answers are checked before any answer
+    is recorded.
     """
     run, name = request.path_params["run"], request.path_params["name"]
     back = f"/runs/{run}" if form.text("back") == f"/runs/{run}" else "/"
@@ -146,7 +147,7 @@ async def answer(site: Site, request: Request, who: Principal, form: FormFields)
     question_id = f"{run}/{name}"
     question = await _open_question(site, run, name)
     if question is not None and form.text("version") != question["version"]:
-        raise HTTPException(409, "the question has changed since the page was opened; open it again")
+        raise HTTPException(409, "the question has changed since the page was opened; open the page again")
     others = [] if question is None else await _equal_questions(site, question, form.texts("also"))
     declines = form.text("do") == "decline"
     try:
@@ -173,9 +174,9 @@ async def answer(site: Site, request: Request, who: Principal, form: FormFields)
 
 
 async def _equal_questions(site: Site, question: dict[str, Any], ids: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the open questions with these ids. Raises `HTTPException` if one is not open, or not equal to `question`.
+    """Return the open questions with these ids, each with the title of its run.
 
-    Each has the title of its run.
+    Raises `HTTPException` if one of them is not open, or is not equal to `question`.
     """
     found = []
     for other_id in dict.fromkeys(ids):

@@ -37,7 +37,7 @@ CONNECTIONS_MAX = 64
 PROXY_CONNECTIONS_MAX = 1024
 """The largest number of open connections of a proxy, for all its users together."""
 SPARE_MAX = 16
-"""The largest number of connections beyond the other limits. Only health checks are answered over them."""
+"""The largest number of connections beyond the other limits. Only health checks are answered over these connections."""
 HEALTH = ("/livez", "/readyz")
 HEAD_SECONDS = 10.0
 """The time limit in seconds for a client to send the head of its next request."""
@@ -69,7 +69,7 @@ def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.s
     except OSError as error:
         listening.close()
         cause = f"port {port} of {host} cannot be used: {(error.strerror or str(error)).lower()}"
-        raise UsageProblem(cause, place=option, hint="name another port, or 0 for any that is free") from None
+        raise UsageProblem(cause, place=option, hint="name another port, or 0 for any free port") from None
     listening.setblocking(False)
     return listening
 
@@ -127,7 +127,7 @@ class _Http1(H11Protocol):
             self.stream.app_put = partial(self._give, self.stream.app_put)
 
     async def _give(self, put: "Callable[[ASGIReceiveEvent], Awaitable[None]]", message: "ASGIReceiveEvent") -> None:
-        """Give the app a message: a part of the body, or that the request has ended. The end cancels a waiting part."""
+        """Give the app a message: a part of the body, or the end of the request. The end cancels a waiting part."""
         ended = message["type"] == "http.disconnect"
         if ended:
             self._giving.cancel()
@@ -193,8 +193,8 @@ class Connections:
 
     If an address has `most` connections, a new connection closes an older one: the oldest without a known client, or
     else the oldest without an open request. A client is known after it has sent a request with a session or a token. If
-    all connections have requests in flight, up to `SPARE_MAX` more are open for health checks only. If all of these are
-    open, a new connection closes the oldest of them.
+    all connections have requests in flight, up to `SPARE_MAX` further connections are open, only for health checks. If
+    all of these are open, a new connection closes the oldest of them.
     """
 
     def __init__(self, most: int) -> None:
@@ -204,7 +204,10 @@ class Connections:
 
     @contextmanager
     def count(self, peer: str, connection: _Connection) -> Iterator[bool]:
-        """Count a connection for the length of a block. Yield False if it may only be used for health checks."""
+        """Count a connection during a `with` block.
+
+        Yield False if the connection may only be used for health checks.
+        """
         members = self._open.setdefault(peer, [])
         if len(members) >= self._most:
             waiting = (member for member in members if not member.in_flight)
@@ -230,7 +233,7 @@ def only(paths: Sequence[str], app: ASGIApp) -> ASGIApp:
 
     async def limited(scope: Scope, receive: Receive, send: Send) -> None:
         refusal = PlainTextResponse(
-            "503 Service Unavailable: too many connections of this address are open\n",
+            "503 Service Unavailable: too many connections from this address are open\n",
             503,
             headers={"connection": "close", "retry-after": "5"},
         )
@@ -247,8 +250,8 @@ async def serve(
 ) -> None:
     """Serve an ASGI app on a socket until `until` returns. Then requests in flight have `GRACE_SECONDS` to end.
 
-    `trusted` tells whether an address belongs to the proxy. Connections from other addresses are closed unread. If
-    `trusted` is None, every address is served.
+    `trusted` tells whether an address belongs to the proxy. Connections from other addresses are closed before anything
+    is read. If `trusted` is None, every address is served.
     """
     config = Config()
     config.errorlog = config.accesslog = None  # The app logs, after the redactor.

@@ -46,9 +46,9 @@ async def serve_home(
 ) -> None:
     """Serve the pages of a home until a stop is requested. With `hosts`, also drive its runs.
 
-    `opened` is called once the server listens, with the one-time address, or with the public address of the `proxy`.
-    Without a proxy, `listen` must be the loopback address. With a `health_port`, health checks are answered there too.
-    Raises `UsageProblem` for an address that cannot be used, and the errors of `host`.
+    `opened` is called when the server listens, with the one-time address, or with the public address of the `proxy`.
+    Without a proxy, `listen` must be the loopback address. With a `health_port`, health checks are also answered on
+    this port. Raises `UsageProblem` for an address that cannot be used, and the errors of `host`.
     """
     check_listen(listen, proxy)
     listening = bind_socket(port, listen)
@@ -105,12 +105,12 @@ def check_listen(listen: str, proxy: ProxyEntry | None) -> None:
     try:
         address = ipaddress.ip_address(listen)
     except ValueError:
-        raise UsageProblem(f"{listen[:60]!r} is not an address", place="--listen", hint="such as 10.0.0.7") from None
+        raise UsageProblem(f"{listen[:60]!r} is not an IP address", place="--listen", hint="such as 10.0.0.7") from None
     if proxy is None and listen != HOST:
-        hint = "describe a proxy that authenticates users under proxies in config.yaml, and name it with --proxy"
-        cause = "other machines are served through an authenticating proxy only"
+        hint = "describe the proxy under `proxies` in config.yaml, and name it with --proxy"
+        cause = "other machines can connect only through a proxy that authenticates users"
         if address.is_loopback:
-            cause, hint = f"without a proxy the address is {HOST}", "leave --listen out"
+            cause, hint = f"without a proxy, the address must be {HOST}", "remove --listen"
         raise UsageProblem(cause, place="--listen", hint=hint)
 
 
@@ -145,7 +145,7 @@ def sign_in_addresses(store: Store, now: float) -> list[str]:
     """Return a new one-time address for each server of a home. Raises `UsageProblem` if no server runs."""
     servers = [known for owner, known in store.read().servers.items() if not is_dead(owner)]
     if not servers:
-        raise UsageProblem("no server of this home is running", place="--sign-in", hint="start one: replan serve")
+        raise UsageProblem("no server of this home is running", place="--sign-in", hint="start a server: replan serve")
     return [
         f"{address}/sign-in#{store.change(partial(with_sign_in, server=_name_in(address), now=now))}"
         for address in servers

@@ -53,7 +53,7 @@ class RunParts:
     """When the run's calls, tools, waits and questions began and ended; None before the first of these."""
     outputs: Sequence[ToolOutput]
     lines: Sequence[Line]
-    """The lines of its result, without the table of demands."""
+    """The lines of the run's result, without the table of demands."""
     demands: DemandTable | None
     """The table of the user's demands and the plan's steps for them; None for a run without a plan."""
 
@@ -109,8 +109,8 @@ _USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
 def _user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
     """Return the user of a request through the proxy.
 
-    None if the request names no user, several users, or a user without rights. `key` signs the token that the user's
-    forms carry, in place of a session's token.
+    None if the request names no user, several users, or a user without rights. `key` signs the CSRF token in the user's
+    forms.
     """
     named = headers.getlist(proxy.user_header)
     if len(named) != 1 or not _USER.fullmatch(named[0]) or not key:
@@ -130,16 +130,16 @@ def with_key(state: WebState) -> tuple[WebState, str]:
 
 
 def new_name() -> str:
-    """Return a random host name of this machine. Browsers resolve every name below `localhost` without asking anybody.
+    """Return a random host name of this machine. Browsers resolve every name below `localhost` without a DNS server.
 
-    A cookie goes to every port of its host. Nobody else knows this name, so no other server gets the cookie.
+    Browsers send a cookie to every port of its host. Nobody else knows this name, so no other server gets the cookie.
     """
     return f"r{secrets.token_hex(16)}.localhost"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site(Service):
-    """The web server over one home."""
+    """The state of the web server of one home."""
 
     port: int
     name: str
@@ -177,7 +177,7 @@ class Site(Service):
         return who
 
     def visitor_ended(self, who: Principal) -> bool:
-        """Return whether the session or the token that opened a stream has ended since."""
+        """Return whether the session or the token that opened a stream has ended since then."""
         if self.proxy is not None and who.session:
             return False  # The proxy decides, with the next request.
         if who.session:
@@ -185,6 +185,6 @@ class Site(Service):
         return not self.has_token(who)
 
     def cookie_header(self, session: str) -> str:
-        """Return the header that sets the session's cookie. For an empty id, it removes the cookie."""
+        """Return the header that sets the session's cookie. For an empty id, the header removes the cookie."""
         age = int(SESSION_SECONDS) if session else 0
         return f"{self.cookie}={session}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"

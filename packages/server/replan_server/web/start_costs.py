@@ -1,7 +1,7 @@
-"""The cost and the workflow of a run, for the form that starts it. They are updated as the fields change.
+"""The cost and the workflow of a run, for the form that starts it. They are updated when the fields change.
 
-The form asks with a GET request, which starts nothing and is not a write. Without scripts, a button shows the form
-again.
+The form gets them with a GET request, which starts nothing and does not count as a write. Without scripts, a button
+shows the form again.
 """
 
 from dataclasses import dataclass, replace
@@ -40,7 +40,7 @@ class WorkflowExplained:
     sentence: str
     """The workflow's description; for an unreadable workflow, the error."""
     drawing: Drawing | None
-    """The drawing of its steps. None if the workflow cannot be read, or is too large to be drawn."""
+    """The drawing of the workflow's steps. None if the workflow cannot be read, or is too large to be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def start_cost(site: Site, kind: str, form: FormFields) -> StartCost:
         if wanted.model == DEFAULT and not site.offer.names_model(site.engine.environment):
             if kind == "execution":
                 site.offer.limits_of(wanted, EXECUTION_CALLS)
-                return StartCost((("Model", "none: after a failure, the run makes no new plan"),))
+                return StartCost((("Model", "none; after a failure, the run makes no new plan"),))
             lacking, wanted = _lacking_model(kind), replace(wanted, model=TEMPLATES[0])
         interface = next((item for item in installed_interfaces() if item.kind == kind), None)
         if interface is not None:
@@ -96,13 +96,14 @@ def _takes_templates(kind: str) -> bool:
 
 
 def _lacking_model(kind: str) -> str:
-    return f"No model is set. Name one in config.yaml{', or choose a template' if _takes_templates(kind) else ''}."
+    return f"No model is set. Name a model in config.yaml{', or choose a template' if _takes_templates(kind) else ''}."
 
 
 def model_labels(site: Site, kind: str) -> dict[str, str]:
     """Return the label of each model that a run may have: its name, and the model behind it if that differs.
 
-    The home's own model is left out if the settings name no model. For executions, which need no model, it is `none`.
+    The home's own model is left out if the settings name no model. For executions, which need no model, its label is
+    `none`.
     """
     labels: dict[str, str] = {}
     templates = _takes_templates(kind)
@@ -136,7 +137,7 @@ def _explain_workflow(site: Site, name: str) -> WorkflowExplained:
 
 
 def _planning_rows(site: Site, workflow: str, wanted: ModelAndLimits) -> tuple[tuple[str, str], ...]:
-    order = Order(problem="What the text will say.", workflow=workflow, model=wanted.model, limits=wanted.limits)
+    order = Order(problem="A text for the problem.", workflow=workflow, model=wanted.model, limits=wanted.limits)
     prepared = site.offer.prepare(order, site.engine.registry, site.engine.environment)
     cost = cost_of_run(prepared.request, SPECIFICATION_BYTES_MAX)
     texts, own = cost_texts(cost), cost.get("step_models", {})
@@ -153,7 +154,7 @@ def _planning_rows(site: Site, workflow: str, wanted: ModelAndLimits) -> tuple[t
 
 
 def _rows(site: Site, wanted: ModelAndLimits, usual_calls: int) -> tuple[tuple[str, str], ...]:
-    """Return the rows for a run whose calls only its limits bound."""
+    """Return the rows for a run whose calls are bounded only by its limits."""
     limits, environment = site.offer.limits_of(wanted, usual_calls), site.engine.environment
     choice = site.offer.choice_of(wanted.model, environment)
     price = price_for(choice, site.offer.config, environment, site.now())
@@ -163,6 +164,6 @@ def _rows(site: Site, wanted: ModelAndLimits, usual_calls: int) -> tuple[tuple[s
     elif price == FREE:
         usd = f"at most {money(0)}"
     else:
-        usd = "whatever these calls cost: no limit of dollars is set" if most is None else f"at most {money(most)}"
+        usd = "what these calls cost; no limit in dollars is set" if most is None else f"at most {money(most)}"
     calls = f"{format_count(limits.get('max_calls') or usual_calls, 'call')}, the limit"
     return ("Model", describe_model(choice.text)), ("At worst", calls), ("Money", usd)

@@ -56,7 +56,7 @@ class OrderInput:
     options: tuple[str, ...]
     """The values to choose from; empty unless `form` is `choice`."""
     labels: Mapping[str, str]
-    """The labels of the values that have a label. Other values are shown themselves."""
+    """The labels of the values that have a label. Other values are shown unchanged."""
 
 
 def _fields_of_form(kind: str) -> tuple[str, ...]:
@@ -172,7 +172,7 @@ def _order_inputs(interface: KindInterface, offer: ServerOffer) -> Iterator[Orde
         names = interface.names.get(name)
         hint = spec.description or ""
         if form == "values":
-            hint = "A line NAME = VALUE for each" + (f", such as {spec.examples[0]}." if spec.examples else ".")
+            hint = "Write a line NAME = VALUE for each" + (f", such as {spec.examples[0]}." if spec.examples else ".")
         yield OrderInput(
             name,
             spec.title or name.replace("_", " ").capitalize(),
@@ -221,7 +221,7 @@ async def _empty_form(site: Site, request: Request, who: Principal, kind: str, *
         return _form(site, who, kind, typed)
     loaded = await site.reader.read(run)
     if form_of(loaded) != kind:
-        raise UsageProblem(f"run {run} is no run of kind {kind}", hint=f"its kind is {loaded.kind.name}")
+        raise UsageProblem(f"run {run} is not of kind {kind}", hint=f"its kind is {loaded.kind.name}")
     filled = _fields_of(site, loaded)
     if typed:  # The run has made what is named. Its limits belonged to its own task.
         filled = {name: text for name, text in filled.items() if name not in LIMITS} | typed
@@ -236,7 +236,7 @@ def form_of(loaded: Loaded) -> str:
 
 
 def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
-    """Return the form values that start a run like this one, without names that clients may not order."""
+    """Return the form values that start a run like this one, without names that clients may not use."""
     order = loaded.kind.views.asked(loaded.state)
     common = loaded.kind.run_state(loaded.state)
     values = {"problem": order.text, "plan_of": loaded.kind.made_from(loaded.state)}

@@ -1,12 +1,12 @@
 """The streams of server-sent events that keep pages current.
 
-The event `at` says where a stream begins. The event `changed` says that there is something new, and `gone` says that
-the run was deleted. The id of an event is a cursor: the run, the number of its last record, and a hash of facts without
-a record, such as a driver that has left. A client that reconnects sends its last cursor, so nothing is missed. A page
-of ours holds the cursor of its content.
+The event `at` says where a stream begins. The event `changed` says that the run or the home has changed, and `gone`
+says that the run was deleted. The id of an event is a cursor: the run, the number of its last record, and a hash of
+facts without a record, such as a driver that has left. A client that reconnects sends its last cursor, so nothing is
+missed. Each page contains the cursor of its content.
 
-The event `reply` has no id, since it is not recorded. It has the end of a reply in progress, if this process makes the
-call.
+The event `reply` has no id, because no record contains it. It has the last part of a reply in progress, if this process
+makes the call.
 """
 
 import hashlib
@@ -87,7 +87,7 @@ async def _cancel_on_disconnect(receive: Receive, scope: trio.CancelScope) -> No
 
 
 def event(name: str, cursor: str, data: str = "{}") -> str:
-    """Return an event in the form that is sent. `data` is one line."""
+    """Return an event in the form that is sent. `data` must be one line."""
     return f"id: {cursor}\nevent: {name}\ndata: {data}\n\n"
 
 

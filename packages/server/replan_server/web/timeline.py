@@ -24,7 +24,7 @@ from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.logs.terminal_text import clean
 
 LANES_MAX = 40
-"""The largest number of lanes that are drawn. The table below them has all bars."""
+"""The largest number of lanes that are drawn. The table below the lanes has all bars."""
 WIDTH = 1000
 """The length of a lane in the units of the drawing."""
 LEAST = 2
@@ -42,12 +42,12 @@ class TimelineBar:
     """The id of a call; for other kinds, the subject in a few words."""
     begin: float
     end: float | None = None
-    """When it ended; None while it is under way."""
+    """When the bar ended; None while it is under way."""
     how: str = ""
-    """How it ended if it did not succeed; empty if it did."""
+    """How the bar ended if it did not succeed; empty if it succeeded."""
     used: Amount = ZERO
     node: str = ""
-    """The node of a call, with which the page links its attempt; empty for other kinds."""
+    """The node of a call, with which the page makes a link to the attempt; empty for other kinds."""
 
     @property
     def words(self) -> str:
@@ -72,7 +72,7 @@ class TimelineRow:
 
     @property
     def after(self) -> str:
-        """How long after the beginning of the run the bar began."""
+        """The time from the beginning of the run to the beginning of the bar."""
         return seconds_text(self.bar.begin - self.run_begin)
 
     @property
@@ -133,7 +133,7 @@ def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, pr
 
 
 def at_time(shown: Timeline, now: float) -> Timeline:
-    """Return the timeline of a run that goes on, at a later time. Bars under way last until `now`."""
+    """Return the timeline of an unfinished run at a later time. Bars that are under way last until `now`."""
     return shown if all(row.bar.end is not None for row in shown.rows) else _draw(shown.rows, now)
 
 
@@ -239,7 +239,7 @@ def _lane(name: str, rows: list[TimelineRow], begin: float, last: float) -> Time
             and length < WIDTH / 50
         ):
             length = max(before.length, x + length - before.x)
-            drawn_bars[-1] = DrawnBar(bar.kind, before.x, round(length, 2), "several; see the table")
+            drawn_bars[-1] = DrawnBar(bar.kind, before.x, round(length, 2), "several bars; see the table")
         else:
             title = ", ".join(filter(None, (bar.kind, bar.words, row.took, bar.how, row.cost)))
             drawn_bars.append(DrawnBar(bar.kind, round(max(0.0, x), 2), round(length, 2), title))
@@ -258,7 +258,7 @@ def _cost(used: Amount, price_known: bool) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a duration in words, rounded for people."""
+    """Return a duration as a rounded text."""
     if seconds < 1:
         return f"{max(0, round(1000 * seconds))} ms"
     if seconds < 60:

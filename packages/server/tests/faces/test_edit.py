@@ -128,7 +128,7 @@ async def test_a_person_edits_a_plan_on_its_page_and_approves_in_the_same_act(op
         assert 'id="edit-plan"' in (await web.browser.get(f"/runs/{run}")).text
         page = (await web.browser.get(f"/runs/{run}/plan")).text
         text, hidden = hidden_fields(page)
-        assert "Approve, in the same act: a" in page
+        assert "Also approve: a" in page
         wrong = await web.post(f"/runs/{run}/plan", {**hidden, "plan": text.replace("first", "third")})
         assert wrong.status_code == 422
         assert "no tool implements generator &#39;third&#39;" in wrong.text

@@ -16,7 +16,7 @@ def test_doctor_says_what_is_exported(case):
     case.more = {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
     code, text, ok = found(case, "telemetry")
     assert (code, ok) == (1, False)
-    assert "only http/protobuf is spoken" in text
+    assert "only http/protobuf is supported" in text
 
 
 def test_doctor_names_webhooks_without_their_addresses(case):

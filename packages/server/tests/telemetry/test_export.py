@@ -221,7 +221,7 @@ def test_a_host_exports_the_runs_that_it_drives_and_only_one_process_does(case):
             case.collector.came.clear()
         code, _, err = case.replan("telemetry")
         assert code == 8
-        assert "another process exports" in err
+        assert "another process is exporting" in err
     finally:
         host.send_signal(signal.SIGTERM)
         host.communicate(timeout=300)

@@ -33,7 +33,7 @@ async def test_a_question_is_declined(tmp_path):
         fields = {"version": field(page, "version"), "do": "decline", "typed": "", "back": f"/runs/{run}"}
         answer = await web.post(f"/questions/{run}/q1", fields)
         assert answer.headers["location"] == f"/runs/{run}?done=declined"
-        assert "The run now does what the question says" in (await web.browser.get(answer.headers["location"])).text
+        assert "The run continues as the question says" in (await web.browser.get(answer.headers["location"])).text
         await web.settled(run, "finished")
 
 

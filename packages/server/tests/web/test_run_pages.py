@@ -56,7 +56,7 @@ async def test_each_tab_has_an_address_and_the_top_of_the_page_stays(tmp_path):
             assert "Next: " not in page, "the form itself follows"
             assert page.index("Which version is it?") < page.index(" spent of ") < page.index(part)
         refused = await web.browser.get(f"/runs/{asking}?tab=nonesuch")
-        assert (refused.status_code, "tab: should be plan, graph, timeline, search" in refused.text) == (422, True)
+        assert (refused.status_code, "tab: must be one of plan, graph, timeline, search" in refused.text) == (422, True)
         page = (await web.browser.get(f"/runs/{run}")).text
         for step in PLAN["steps"]:
             (details,) = re.findall(rf'<details id="step-{step["step_id"]}">.*?</details>', page, re.DOTALL)
@@ -148,10 +148,10 @@ async def test_runs_are_filtered_searched_and_listed_in_pages(tmp_path, monkeypa
         waiting = (await web.browser.get("/runs?status=waiting")).text
         assert "Beta breaks" in waiting
         assert "Gamma breaks" not in waiting
-        assert "No such runs." in (await web.browser.get("/runs?q=nothing&page=77")).text
+        assert "No runs match." in (await web.browser.get("/runs?q=nothing&page=77")).text
         assert "3 runs, planning" in (await web.browser.get("/runs?kind=planning")).text
-        assert "No such runs." in (await web.browser.get("/runs?kind=execution")).text
-        assert "No such runs." in (await web.browser.get("/runs?cost=0.5")).text
+        assert "No runs match." in (await web.browser.get("/runs?kind=execution")).text
+        assert "No runs match." in (await web.browser.get("/runs?cost=0.5")).text
         for nonsense in ("kind=none&sort=none&cost=none", "cost=-1", "cost=nan", "cost=inf"):
             assert "3 runs<" in (await web.browser.get(f"/runs?{nonsense}")).text
 

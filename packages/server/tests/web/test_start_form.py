@@ -57,17 +57,17 @@ async def test_the_worst_case_is_what_a_dry_run_says_and_follows_the_fields(web)
 async def test_without_a_model_each_form_says_so_in_words_of_a_page_and_offers_templates(tmp_path):
     async with served(tmp_path, hosts=False, allow_execute=True, settings={"model": None}) as web:
         page = (await web.browser.get("/new")).text
-        assert "No model is set. Name one in config.yaml, or choose a template." in page
+        assert "No model is set. Name a model in config.yaml, or choose a template." in page
         assert '<select id="model" name="model" required><option value="">choose one</option>' in page
         assert '<option value="template:bug">' in page
         assert 'value="default"' not in page
         assert "At best" in page
         assert "<dt>Money</dt><dd>depends on the model</dd>" in page
         schema = (await web.browser.get("/new/acquisition")).text
-        assert "No model is set. Name one in config.yaml." in schema
+        assert "No model is set. Name a model in config.yaml." in schema
         assert "template:bug" not in schema
         execution = (await web.browser.get("/new/execution")).text
-        assert "none: after a failure, the run makes no new plan" in execution
+        assert "none; after a failure, the run makes no new plan" in execution
         above = await cost(web, kind="execution", max_calls="100000")
         assert "the most that clients may ask for is" in above, "the ceilings hold without a model too"
         refused = await web.post("/runs", {"problem": PROBLEM})

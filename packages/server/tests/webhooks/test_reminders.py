@@ -83,7 +83,7 @@ def test_a_reminder_of_a_question_that_is_closed_by_now_is_not_told():
     [
         ({**RULE, "ask": ["eve"]}, "there is no person 'eve'"),
         ({**RULE, "questions": "all"}, "'ana' may not answer approvals"),
-        ({**RULE, "ask": []}, "further people are asked"),
+        ({**RULE, "ask": []}, "a step asks further people"),
         ({**RULE, "steps": []}, "at least 1"),
         ({**RULE, "steps": [{"after": "1d"}, {"after": "4h"}]}, "not in the order of their times"),
         ({**RULE, "steps": [{"after": "1d", "ask": ["ana"]}]}, "'ana' was asked before"),

@@ -179,7 +179,7 @@ async def test_a_form_is_declined_closed_or_shown_again_where_its_answer_does_no
             run = (await called(client, "plan", problem=PROBLEM, model="choice"))["run_id"]
             assert (await called(client, "wait", id=run))["status"] == "waiting"
             assert shown[0].requested_schema["properties"]["answer"]["enum"] == ["3.11", "3.12"]
-            assert shown[1].message.startswith("Your last answer does not fit")
+            assert shown[1].message.startswith("The last answer does not fit")
         fill, shown = answering(ElicitResult(action="decline"))
         async with home.client(name="other", mode=era, elicitation_callback=fill) as client:
             assert (await called(client, "wait", id=run))["outcome"] == "success"

@@ -22,7 +22,9 @@ async def test_a_later_release_upgrades_the_tables_and_goes_on_with_their_runs(n
         await journal.create("a", "", facts=counted(1), owner="driver", ttl=60.0)
         before = await journal.read("a")
         with release_two(schema, STEP):
-            with pytest.raises(JournalUnreadable, match="stop the programs that use it, then run: replan home upgrade postgresql"):
+            with pytest.raises(
+                JournalUnreadable, match="stop the programs that use it, then run: replan home upgrade postgresql"
+            ):
                 async with open_postgres(new_database, CODEC):
                     raise AssertionError("it opened")
             assert upgrade(new_database, {}) == upgrade(new_database, {}) == 2

@@ -279,7 +279,7 @@ async def test_after_a_server_was_killed_the_pages_of_the_next_show_what_was_ans
         assert address.partition("/sign-in")[0] != base, "the name of the pages that an open page knows still holds"
         assert await page.evaluate("window.marked && !document.querySelector('#offline').hidden")
         await page.go(base)
-        await page.sees("this server has another name")
+        await page.sees("this server has another host name")
         await page.go(address)
         await page.until("location.pathname === '/'")
         await page.go(f"{address.partition('/sign-in')[0]}/runs/{run}")

@@ -18,7 +18,7 @@ async def test_a_run_is_started_answered_and_cancelled(tmp_path, second_browser)
         await browser.sees("The answer is recorded.")
         await browser.sees("every guard passed")
         await browser.click("#tab-timeline")
-        await browser.sees("Each with its time and cost")
+        await browser.sees("All bars with their times and costs")
 
         run = await start(browser, web)
         await web.settled(run, "waiting")

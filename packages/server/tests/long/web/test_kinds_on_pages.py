@@ -123,7 +123,7 @@ async def test_an_approval_is_answered_on_the_page_while_the_checklist_says_what
         assert statuses(page)["one"] == "waiting"
         assert 'name="picked"' in page
         assert 'value="decline"' not in page, "that is the same as no"
-        assert "Nobody drives this run now" in page
+        assert "No process drives this run now" in page
 
 
 async def test_a_planning_run_and_the_execution_of_its_plan_lead_to_each_other(tmp_path, replan):

@@ -92,7 +92,7 @@ async def test_the_inbox_has_pages_with_the_oldest_questions_first(tmp_path, mon
         assert f'name="also" value="{runs[1]}/q1"' in first
         assert 'href="/?page=1"' in first
         assert 'href="/?page=0"' in second
-        assert "No questions here." in (await web.browser.get("/?page=9")).text
+        assert "No questions on this page." in (await web.browser.get("/?page=9")).text
         await web.engine.answer(f"{runs[0]}/q1", "3.12", via="cli")
         await web.settled(runs[0], "finished")
         assert runs[2] in (await web.browser.get("/")).text

@@ -47,7 +47,7 @@ async def test_the_timeline_is_zoomed_a_reply_is_marked_and_two_are_compared(tmp
         plain = await signed_in(browser, web, script=False, width=390)
         await plain.go(f"{web.address}/runs/{run}?tab=timeline")
         shown = await plain.text()
-        for text in ("Timeline", "recon", "2 calls", "Each with its time and cost: 9"):
+        for text in ("Timeline", "recon", "2 calls", "All bars with their times and costs: 9"):
             assert text in shown
         assert "Whole run" not in shown
         await plain.go(f"{web.address}/runs/{run}/attempts/g_plan/v1.a1")
