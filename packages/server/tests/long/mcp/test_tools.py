@@ -273,7 +273,7 @@ def test_the_key_of_the_seal_is_private_and_stays(tmp_path):
         security(tmp_path)
     (tmp_path / NAME).chmod(0o600)
     (tmp_path / NAME).write_bytes(b"short")
-    with pytest.raises(UsageProblem, match="32 bytes"):
+    with pytest.raises(UsageProblem, match="instead of 32"):
         security(tmp_path)
 
 
