@@ -24,12 +24,18 @@ def _rows(found: dict) -> list[tuple[object, ...]]:
         ("tasks", *(each["tasks"] for each in sides)),
         ("tasks passed in each round", *(", ".join(map(str, each["passed"])) for each in sides)),
         (f"tasks passed in all rounds (second column: pass^{rounds})", *(_share(each) for each in sides)),
-        ("proved plans that failed in the simulated world", *(f"{100 * each['proved_and_failed']:.1f} %" for each in sides)),
+        (
+            "proved plans that failed in the simulated world",
+            *(f"{100 * each['proved_and_failed']:.1f} %" for each in sides),
+        ),
         ("questions to the user in a round", *(f"{each['asked']:g}" for each in sides)),
         ("tickets handed over to a person in a round", *(f"{each['handed_over']:g}" for each in sides)),
         ("tool calls in a round", *(f"{each['calls']:,.0f}" for each in sides)),
         ("model calls", *(each["model_calls"] for each in sides)),
-        ("killed executions, and how many of these passed", *(f"{each['kills']}, {each['kills_passed']}" for each in sides)),
+        (
+            "killed executions, and how many of these passed",
+            *(f"{each['kills']}, {each['kills_passed']}" for each in sides),
+        ),
         ("writing calls that were repeated", *(each["writes_repeated"] for each in sides)),
         ("median seconds of a task", *(f"{each['seconds']:.2f}" for each in sides)),
     ]

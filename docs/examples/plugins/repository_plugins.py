@@ -1,7 +1,7 @@
 """A guard and a generator written against anyio: they use a task group, a time limit and worker threads.
 
-`recon_from_text` extracts the facts that a problem's text states, without a model. `files_exist` checks that the files
-among them exist in a repository.
+`recon_from_text` extracts facts from a problem's text, without a model. `files_exist` checks that the
+files in these facts exist in a repository.
 """
 
 import json
@@ -20,13 +20,13 @@ TEST = re.compile(r"\b(?:[\w-]+/)*test_\w+\.py(?:::\w+)?")
 API = re.compile(r"\b(?:GET|POST|PUT|DELETE) /[\w/]*|\b\w+::\w+\b(?!/)")
 
 EXTRACTION_SECONDS = 20.0
-"""Time limit of one extraction."""
+"""The time limit of one extraction, in seconds."""
 READERS_MAX = 8
-"""Files that are looked up at the same time, in one worker thread each."""
+"""The largest number of files that are looked up at the same time, each in its own worker thread."""
 
 
 async def recon_from_text(context: Context) -> str:
-    """Return the facts that stand in the problem's text, as the JSON object that `recon_valid` expects.
+    """Return the facts in the problem's text, as the JSON object that `recon_valid` expects.
 
     Raises `TimeoutError` after `EXTRACTION_SECONDS`.
     """
@@ -50,7 +50,7 @@ async def recon_from_text(context: Context) -> str:
 
 
 def make_files_exist(config: Mapping[str, Any]) -> Callable[[Artifact, Context], Awaitable[Verdict]]:
-    """Return the guard. `root` is the repository's folder; `seconds` limits all look-ups of one artifact together.
+    """Return the guard. `root` is the repository's folder; `seconds` is the time limit for all files of one artifact.
 
     Raises `UsageProblem` for a folder that does not exist.
     """
@@ -65,7 +65,7 @@ def make_files_exist(config: Mapping[str, Any]) -> Callable[[Artifact, Context],
 
         async def look_up(name: str) -> None:
             exists = (root / name).is_file
-            # Abandoned: a thread that hangs on a network drive must not hold up the time limit.
+            # The thread may be abandoned: a thread that hangs on a network drive must not delay the time limit.
             if not await anyio.to_thread.run_sync(exists, abandon_on_cancel=True, limiter=slots):
                 missing.append(name)
 

@@ -1,4 +1,4 @@
-"""A web service that plans problems. Runs go on at once, and people answer their questions over HTTP, days later too.
+"""A web service that plans problems. People answer the questions of runs over HTTP, even days later.
 
 pip install . fastapi uvicorn
 uvicorn service:app
@@ -31,7 +31,7 @@ class Background:
         task.add_done_callback(self.tasks.discard)
 
     async def stop(self) -> None:
-        """Park all runs: each takes two seconds at most, and nothing that was paid for is lost."""
+        """Park all runs. This takes two seconds at most, and no paid reply is lost."""
         for task in self.tasks:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
@@ -42,7 +42,7 @@ background = Background()
 
 @asynccontextmanager
 async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-    """Go on with the runs that an earlier process has parked, and park them all at the end."""
+    """Continue the runs that an earlier process has parked, and park all runs at the end."""
     for row in await replan.aruns(status="parked"):
         background.start(go_on(row.run_id))
     yield
@@ -53,7 +53,7 @@ app = FastAPI(lifespan=lifespan)
 
 
 async def begin(problem: str, started: asyncio.Future[str]) -> None:
-    """Plan a problem; the first record says that the run is stored."""
+    """Plan a problem, and set `started` as soon as the run is stored."""
     try:
         async with replan.start(problem, model=MODEL) as run:
             async for _ in run:
@@ -66,8 +66,8 @@ async def begin(problem: str, started: asyncio.Future[str]) -> None:
 
 
 async def go_on(run_id: str) -> None:
-    """Go on with a run, unless another task has it."""
-    with suppress(replan.ReplanError):  # `GET /plans/RUN` shows how it stands.
+    """Continue a run, unless another task drives it."""
+    with suppress(replan.ReplanError):  # `GET /plans/RUN` shows the state of the run.
         await replan.aresume(run_id)
 
 
@@ -90,7 +90,7 @@ async def list_plans() -> list[dict[str, Any]]:
 
 @app.get("/plans/{run_id}")
 async def show(run_id: str) -> dict[str, Any]:
-    """Return what a run has come to."""
+    """Return the result of a run, or its present state."""
     try:
         return (await replan.ashow(run_id)).to_dict()
     except replan.RunNotFound as error:
@@ -110,7 +110,7 @@ async def cancel(run_id: str) -> dict[str, Any]:
 
 @app.post("/plans/{run_id}/answers/{question}")
 async def answer(run_id: str, question: str, text: Annotated[str, Body(embed=True)]) -> dict[str, str | None]:
-    """Answer a question; the run goes on. A repeated answer is harmless, and of two different ones the first counts."""
+    """Answer a question, and continue the run. The same answer may come twice. Only the first answer counts."""
     try:
         heard = await replan.aanswer(f"{run_id}/{question}", text)
     except replan.RunNotFound as error:
