@@ -21,7 +21,7 @@ def shown_url(url: str) -> str:
 
 @contextmanager
 def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspection | None]:
-    """Open a journal to check it, in one snapshot; None if no journal exists. Raises the errors of opening it."""
+    """Open one snapshot of a journal to check it; None if no journal exists. Raises the errors of opening it."""
     kept = _find(url)
     if isinstance(kept, JournalScheme):
         if kept.open_inspection is None:
@@ -40,7 +40,7 @@ def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspec
 
 @contextmanager
 def open_raw(url: str, *, make: bool = False, use_another: str = USE_ANOTHER) -> Iterator[RawStore]:
-    """Open a journal to copy runs from or to it. With `make`, a missing file is made.
+    """Open a journal to copy runs from or to it. With `make`, a missing file is created.
 
     Raises the errors of opening a journal, and `UsageProblem` for a missing file.
     """
@@ -62,9 +62,9 @@ def upgrade(
     roles: Mapping[str, str],
     use_another: str = USE_ANOTHER,
 ) -> int:
-    """Bring a journal to this release's version, and return this version.
+    """Upgrade a journal to this release's version, and return this version.
 
-    The roles of a database, given by kind, get their rights. Raises the errors of opening a journal, and `UsageProblem`
+    The database roles in `roles`, by kind, get their rights. Raises the errors of opening a journal, and `UsageProblem`
     for roles if the journal is not a database.
     """
     kept = _find(url)
@@ -73,7 +73,9 @@ def upgrade(
             raise _no_way("upgraded", url)
         return kept.upgrade(url, roles)
     if roles:
-        raise UsageProblem("a file has no roles", place=shown_url(url), hint="roles are for a database")
+        raise UsageProblem(
+            "a journal in a file has no roles", place=shown_url(url), hint="name roles only for a database"
+        )
     from runtime.journal.sqlite import raw as file  # noqa: PLC0415 -- as above
 
     return file.upgrade(kept, use_another)
@@ -90,4 +92,6 @@ def _find(url: str) -> Path | JournalScheme:
 
 
 def _no_way(done: str, url: str) -> UsageProblem:
-    return UsageProblem(f"a journal of the form {url.partition(':')[0]}: cannot be {done}", place=shown_url(url))
+    return UsageProblem(
+        f"a journal with a URL of the form {url.partition(':')[0]}: cannot be {done}", place=shown_url(url)
+    )

@@ -7,7 +7,7 @@ import trio
 
 
 class Clock(Protocol):
-    """Wall-clock time in UTC seconds since 1970, and a way to wait for it."""
+    """A clock: it returns the wall-clock time (UTC seconds since 1970), and waits until a time."""
 
     def now(self) -> float:
         """Return the time."""
@@ -26,10 +26,10 @@ class SystemClock:
         return time.time()
 
     async def sleep_until(self, when: float) -> None:
-        """Sleep in short steps, so that a suspended machine or a changed clock causes only a short delay.
+        """Sleep in short steps, so that a suspended computer or a changed clock causes only a short delay.
 
-        If the machine was suspended or the clock set forward, the wait ends earlier by trio's clock. If the clock was
-        set back, the wait ends after its original duration.
+        If the computer was suspended or the clock was set forward, the wait is shorter by trio's clock. If the clock
+        was set back, the wait ends after its original duration.
         """
         last = trio.current_time() + when - self.now()
         while (remaining := min(when - self.now(), last - trio.current_time())) > 0:  # noqa: ASYNC110 - no event tells of a set clock
@@ -37,7 +37,7 @@ class SystemClock:
 
 
 class TrioClock:
-    """Adds trio's time to `start`. Under trio's mock clock, the time is virtual, for tests and simulation."""
+    """A clock that shows `start` plus trio's time. Tests and simulations use it with trio's mock clock."""
 
     def __init__(self, start: float = 1_700_000_000.0) -> None:
         self._start = start

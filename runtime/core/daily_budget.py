@@ -1,8 +1,8 @@
 """The daily budget: what all runs of a home may use in a UTC day, and how much of it each run has used. Pure.
 
-A run's ledger holds the total that the run has committed: reserved, spent and unknown. The journal stores this total
-with the run. When the journal appends events, it adds the difference to the day's total in the same transaction. If a
-batch's reservation would exceed the day's limit, the whole batch is refused, in every process.
+A run's ledger has the total that the run has committed: its reserved, spent and unknown amounts. The journal stores
+this total with the run. When the journal appends events, it adds the difference to the day's total in the same
+transaction. If a batch's reservation would exceed the day's limit, the whole batch is refused, in every process.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ HOME = ""
 
 
 class BudgetSource(Protocol):
-    """Gives the limits that hold now. They may change while a journal is open."""
+    """A source of the limits for the current day. They may change while a journal is open."""
 
     def current(self) -> "HomeBudget":
         """Return the limits of a UTC day. Called before every booking, possibly in another thread. Never raises."""
@@ -36,7 +36,7 @@ class HomeBudget:
     waits: bool = True
     """Whether a refused run waits for the next day. Otherwise the run ends."""
     setting: str = ""
-    """Where the user sets the limits, for messages; may be empty."""
+    """The place where the user sets the limits, named in messages; may be empty."""
     whose: str = "the home's budget"
     """The name of this budget in messages."""
     tenants: Mapping[str, "HomeBudget"] = field(default_factory=dict)
@@ -47,16 +47,16 @@ class HomeBudget:
         return self
 
     def of(self, tenant: str) -> dict[str, "HomeBudget"]:
-        """Return the budgets that a tenant's run counts against, by tenant: the common budget, and the tenant's own."""
+        """Return the budgets that limit a tenant's run, by tenant: the common budget and the tenant's own budget."""
         return {HOME: self, tenant: self.tenants.get(tenant, NO_LIMIT)} if tenant else {HOME: self}
 
     @property
     def limited(self) -> bool:
-        """Whether this budget has a limit. Limits of tenants do not count."""
+        """Whether this budget has a limit. The limits of single tenants are ignored."""
         return self.calls is not None or self.micro_usd is not None
 
     def uses(self, spent: Amount) -> list[tuple[Limit, int, int]]:
-        """Return each limit that is set, the amount spent of the limit, and the limit's value."""
+        """Return three items for each limit that is set: the limit, the spent amount and the largest amount."""
         limits = ((Limit.CALLS, spent.calls, self.calls), (Limit.COST, spent.micro_usd, self.micro_usd))
         return [(limit, used, most) for limit, used, most in limits if most is not None]
 
@@ -103,7 +103,7 @@ class Account(NamedTuple):
 
     @property
     def share(self) -> Amount:
-        """The calls and money that the run has added to its day."""
+        """The calls and money that the run has added to the total of its last day."""
         total, before = self.total, self.before
         return Amount(max(0, total.calls - before.calls), 0, max(0, total.micro_usd - before.micro_usd))
 
@@ -111,8 +111,8 @@ class Account(NamedTuple):
 def book(account: Account, committed: Amount, reserved: Amount, now: float) -> tuple[Account, Amount]:
     """Return a run's account after its total has changed, and the change of the day's total.
 
-    When a day begins, amounts that are still `reserved` are counted on the new day too. Otherwise a reply that costs
-    less than its reservation would free more than the new day has counted.
+    When a day begins, amounts that are still `reserved` are counted on the new day too. Otherwise, a reply that costs
+    less than its reservation could make the new day's amount negative.
     """
     day = day_of(now)
     if account.day >= day:  # If the clock was set back, the day stays.
@@ -139,5 +139,5 @@ def _next_day(now: float) -> float:
 
 
 def _dollars(micro: int) -> str:
-    """Return an amount of money as text. It is exact even for a fraction of a cent."""
+    """Return an amount of money as text. The text is exact, even for a fraction of a cent."""
     return f"${micro / MICRO:,.{2 if micro % 10_000 == 0 else 6}f}"

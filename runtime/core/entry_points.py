@@ -36,25 +36,30 @@ class Installed:
         return " and ".join(sorted({_distribution(point) for point in self.points}))
 
     def the_one(self) -> "EntryPoint":
-        """Return the only entry point. Raises `UsageProblem` for several, and for a wrong name or version."""
+        """Return the only entry point.
+
+        Raises `UsageProblem` if there are several, or if the name or the version is wrong.
+        """
         if self.reserved:
             raise reserved_name_error(self.place)
         if len(self.points) > 1:
-            raise UsageProblem("several have this name", place=self.place, hint="uninstall all but one")
+            raise UsageProblem(
+                "several packages have a plug-in of this name", place=self.place, hint="uninstall all but one"
+            )
         (point,) = self.points
         if (needed := _needed_version(point)) and needed != (present := _version()):
-            cause = f"needs replan {needed}, and this is {present}"
-            raise UsageProblem(cause, place=self.place, hint="install both in the same version")
+            cause = f"needs replan {needed}, but replan {present} is installed"
+            raise UsageProblem(cause, place=self.place, hint="install both packages in the same version")
         return point
 
     def load(self) -> Any:
-        """Return the object that the entry point names. Raises `UsageProblem` at `place`."""
+        """Return the object that the entry point names. Raises `UsageProblem` if it cannot be loaded."""
         point = self.the_one()
         try:
             return point.load()
         except Exception as error:  # the distribution's own code runs here, and may fail in any way
             cause = f"cannot be loaded: {type(error).__name__}: {error}"
-            raise UsageProblem(cause, place=self.place, hint="uninstall or repair it") from error
+            raise UsageProblem(cause, place=self.place, hint="repair or uninstall the plug-in") from error
 
 
 def find_installed(group: str, reserved: Collection[str] = ()) -> dict[str, Installed]:
@@ -66,8 +71,8 @@ def find_installed(group: str, reserved: Collection[str] = ()) -> dict[str, Inst
 
 
 def reserved_name_error(place: str) -> UsageProblem:
-    """Return the error about a plug-in whose name is built in."""
-    return UsageProblem("the name is built in", place=place, hint="rename the plug-in")
+    """Return the error for a plug-in that has the name of a built-in object."""
+    return UsageProblem("a plug-in cannot have a built-in name", place=place, hint="rename the plug-in")
 
 
 def _points(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
@@ -136,16 +141,16 @@ class PluginGroup:
 
     name: str
     form: str
-    """The form of a plug-in in messages, such as `open(url)`."""
+    """The required form of a plug-in, as messages show it, such as `open(url)`."""
     fits: Callable[[Any], bool]
     built_in: Mapping[str, str] = field(default_factory=dict)
-    """The built-in names, which no plug-in may have. The value is a `MODULE:OBJECT`, or an empty text for a name that
-    `get` cannot load.
+    """The objects with built-in names, which no plug-in may have. A value is `MODULE:OBJECT`, or empty if `get` cannot
+    load the object.
     """
 
     @property
     def installed(self) -> Mapping[str, Installed]:
-        """The installed plug-ins by name, not loaded."""
+        """The installed plug-ins by name. They are not loaded yet."""
         return find_installed(self.name, self.built_in)
 
     def find(self, name: str) -> Installed | None:
@@ -173,7 +178,7 @@ class PluginGroup:
         value = found.load()
         if not self.fits(value):
             cause = f"is {_describe(value)}, and should be {self.form}"
-            raise UsageProblem(cause, place=found.place, hint="uninstall or repair it")
+            raise UsageProblem(cause, place=found.place, hint="repair or uninstall the plug-in")
         return value
 
     def problems(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Every error the runtime raises, in one tree, and the hint that names the command for a missing extra.
+"""The errors that the runtime raises.
 
 ReplanError                     one line: a cause, a place, a next step
 ├── UsageProblem                bad input or configuration (exit 2)
@@ -87,10 +87,12 @@ class KindUnknown(JournalError):
         self.run, self.kind, self.format, self.known = run, kind, format, known
         if known is None:
             self.cause = f"of kind {kind!r}, which is not installed here"
-            self.hint = how_to_install("kinds", kind) or "install what provides it"
+            self.hint = how_to_install("kinds", kind) or "install the package that provides this kind"
         else:
-            self.cause = f"of kind {kind!r} in format {format}; the one installed here knows formats up to {known}"
-            self.hint = "upgrade what provides it"
+            self.cause = (
+                f"of kind {kind!r} in format {format}; the installed version of this kind reads formats up to {known}"
+            )
+            self.hint = "upgrade the package that provides this kind"
         super().__init__(f"run {run!r} is {self.cause} ({self.hint})")
 
 
@@ -110,27 +112,29 @@ class RunMoved(JournalError):
 
     def __init__(self, run: str, place: str) -> None:
         self.run, self.place = run, place
-        super().__init__(f"run {run!r} was moved to {place}; go on with it there")
+        super().__init__(f"run {run!r} was moved to {place}; continue the run there")
 
 
 class Fenced(JournalError):
-    """This driver's epoch is older than the run's: another has taken over."""
+    """Another driver has claimed the run: this driver's epoch is older than the run's epoch."""
 
     passing = False
 
     def __init__(self, run: str, epoch: int, current: int) -> None:
         self.run, self.epoch, self.current = run, epoch, current
-        super().__init__(f"run {run!r} was taken over (epoch {epoch}, now {current}); nothing was written")
+        super().__init__(
+            f"another process has claimed run {run!r} (epoch {current}, here {epoch}); nothing was written"
+        )
 
 
 class SequenceConflict(JournalError):
-    """An append did not follow the last record."""
+    """The records of an append do not follow the run's last record."""
 
     passing = False
 
     def __init__(self, run: str, after: int, last: int) -> None:
         self.run, self.after, self.last = run, after, last
-        super().__init__(f"run {run!r}: append after {after}, but the last record is {last}")
+        super().__init__(f"run {run!r}: the new records follow record {after}, but the last record is {last}")
 
 
 class JournalDamaged(JournalError):
@@ -140,7 +144,7 @@ class JournalDamaged(JournalError):
 
     def __init__(self, where: str, cause: str) -> None:
         self.where, self.cause = where, cause
-        super().__init__(f"{where}: {cause}; restore a copy, nothing was changed")
+        super().__init__(f"{where}: {cause}; restore a copy of the journal (nothing was changed)")
 
 
 class JournalNewer(JournalError):
@@ -153,7 +157,7 @@ class JournalNewer(JournalError):
 
     def __init__(self, where: str, version: int, newest: int) -> None:
         self.where, self.version, self.newest = where, version, newest
-        newer = f"written by a newer release (version {version}, this one knows {newest})"
+        newer = f"written by a newer release (version {version}; this release reads up to {newest})"
         super().__init__(f"{where}: {newer}; upgrade replan")
 
 
@@ -176,8 +180,8 @@ class JournalMoved(JournalError):
     def __init__(self, where: str) -> None:
         self.where = where
         super().__init__(
-            f"{where}: the journal was removed, renamed or replaced while it was open, and what was written since is "
-            "not in the file that is there now; move the journal only while no command uses it"
+            f"{where}: the journal was removed, renamed or replaced while it was open; the file that is there now "
+            "lacks the latest records; move the journal only while no command uses it"
         )
 
 
@@ -206,8 +210,8 @@ class JournalUncertain(JournalError):
     def __init__(self, where: str) -> None:
         self.where = where
         super().__init__(
-            f"{where}: the connection broke in a commit, and the database cannot be asked whether that was made; "
-            "the run goes on from what was written when it is driven again"
+            f"{where}: the connection broke during a commit, and it is not known whether the commit succeeded; "
+            "resume the run, which then goes on from its stored records"
         )
 
 
@@ -216,7 +220,7 @@ class StorageFull(JournalError):
 
     def __init__(self, where: str) -> None:
         self.where = where
-        super().__init__(f"{where}: no room left to write; free some space, then resume")
+        super().__init__(f"{where}: no room is left to write; free some space, then resume the run")
 
 
 class HomeBudgetSpent(JournalError):
@@ -253,14 +257,14 @@ class MachineRunsAway(Bug):
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        super().__init__(f"a machine made {limit} decisions without coming to rest")
+        super().__init__(f"a machine made {limit} decisions without waiting for a message")
 
 
 def root_cause(error: BaseException) -> BaseException:
     """Return the error of a group that should be reported. An error that is not a group is returned unchanged.
 
-    `Fenced` is preferred to other errors of this program, and these errors to all others. Among errors of equal rank,
-    the first error is returned. A cancellation comes last, because it would hide the reason for cancelling.
+    `Fenced` comes first, then the other errors of this program, then all other errors. Among errors of equal rank, the
+    first error is returned. A cancellation comes last, because it would hide the reason for cancelling.
     """
     if not isinstance(error, BaseExceptionGroup):
         return error

@@ -2,12 +2,12 @@
 
 An event is a frozen pydantic value with a literal `kind`. The class variable `texts` names the fields that may hold
 large texts. The journal stores each text once, by its content hash, and keeps only the hash in the event. The codec is
-closed: it knows one union of events, refuses unknown keys, and never constructs anything else.
+closed: it constructs only events of one union, and refuses unknown keys.
 
 **A field that equals its default is not written.** So the default of a stored field is part of the format and must
-never change. A test holds the list of all defaults that are not empty. A value that a later release may choose
-differently, such as a limit, has no default in an event, or has its own serializer. What follows from other fields of
-the event is a property, never a field.
+never change. A test contains the list of all defaults that are not empty. If a later release may choose another value,
+such as another limit, the field has no default, or has its own serializer. A value that can be computed from other
+fields of the event is a property, never a field.
 """
 
 import base64
@@ -39,8 +39,8 @@ StorableText = Annotated[str, BeforeValidator(lambda text: make_storable(text) i
 class Value(BaseModel):
     """A frozen value that refuses unknown keys, and numbers that JSON cannot hold.
 
-    The schema of a class is built at its first use, because a process uses few of the classes. Only then does an
-    annotation without a schema raise an error.
+    The schema of a class is built at its first use, because a process uses few of the classes. So an annotation without
+    a schema raises its error only at the first use.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
@@ -76,7 +76,7 @@ def _to_hex(digest: str) -> str:
 
 
 class Encoded(NamedTuple):
-    """An event ready for storage: its JSON with hashes in place of texts, and the texts by hash, in hex."""
+    """An event in its stored form: its JSON, which has hashes (in hex) instead of texts, and the texts by hash."""
 
     body: bytes
     texts: Mapping[str, str]
@@ -116,7 +116,7 @@ class Codec(Generic[E]):
         return [_to_hex(plain[name]) for name in self._members[plain["kind"]].texts if plain.get(name) is not None]
 
     def decode(self, body: bytes, texts: Mapping[str, str]) -> E:
-        """Return the event. `texts` must have every hash that the body names."""
+        """Return the event. `texts` must contain the text of every hash in the body."""
         plain: dict[str, Any] = orjson.loads(body)
         member = self._members[plain["kind"]]
         for name in member.texts:
@@ -126,7 +126,7 @@ class Codec(Generic[E]):
 
 
 class Record(NamedTuple, Generic[E]):
-    """An event in its place within a run."""
+    """An event with its position in a run."""
 
     run: str
     seq: int

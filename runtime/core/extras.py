@@ -1,4 +1,4 @@
-"""The extras of Replan, which install its other distributions, and the commands that install them."""
+"""The extras of Replan, and the commands that install them. An extra installs another distribution of Replan."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ SERVICE_VARIABLES = ("OTEL_",)
 
 
 def how_to_install(group: str, name: str) -> str:
-    """Return the command that installs a missing plug-in; empty if no extra of Replan has it.
+    """Return the command that installs a missing plug-in; empty if no extra of Replan contains the plug-in.
 
     `group` is a key of `EXTRAS`, and `name` the name of the plug-in's entry point.
     """
@@ -34,9 +34,9 @@ def how_to_install(group: str, name: str) -> str:
 
 
 def install_command(extra: str, part: str = "") -> str:
-    """Return the command that adds an extra to this installation, from the source of the installation.
+    """Return the command that installs an extra from the same source as this installation.
 
-    The command names a folder or an archive, because another project may own the name `replan` on an index. In a
+    The command names a folder or an archive, because another project may own the name `replan` on a package index. In a
     checkout, the command names the folder of the extra's distribution. `part` is an extra of that distribution.
     """
     import json  # noqa: PLC0415 - most commands need no hint

@@ -28,7 +28,7 @@ _hook: Callable[[str], None] | None = None
 
 
 def mark_point(label: str) -> None:
-    """Mark that the program has reached a labelled point."""
+    """Call the crash hook, if there is one, with the label of the point that the program has reached."""
     if _hook is not None:
         _hook(label)
 
@@ -70,7 +70,7 @@ _listener: Callable[[str], None] | None = None
 
 
 def listen_to_readers(listener: Callable[[str], None] | None) -> None:
-    """Set the function to call when a function made by `make_total` raises an exception; None removes the earlier one.
+    """Set the function to call when a function made by `make_total` raises an exception; None removes it.
 
     The listener is called with the `what` of `make_total`, while the exception is handled.
     """
@@ -79,9 +79,10 @@ def listen_to_readers(listener: Callable[[str], None] | None) -> None:
 
 
 def make_total(what: str, rejected: Callable[[str], R]) -> Callable[[Callable[P, T]], Callable[P, T | R]]:
-    """Return a decorator for a function that reads something. If the function raises, `rejected(sentence)` is returned.
+    """Return a decorator for a function that reads something.
 
-    The sentence contains `what`, the name of what is read.
+    If the function raises, the decorated function returns `rejected(sentence)`. The sentence contains `what`, a name
+    for the content that the function reads.
     """
 
     def decorate(read: Callable[P, T]) -> Callable[P, T | R]:
@@ -100,7 +101,7 @@ def make_total(what: str, rejected: Callable[[str], R]) -> Callable[[Callable[P,
 
 
 def describe_unread(what: str, error: Exception) -> str:
-    """Return the sentence for an exception of a reader.
+    """Return the sentence about a reader's exception.
 
     The sentence names the exception's type, but not the exception's text, which may quote any content.
     """

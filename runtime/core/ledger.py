@@ -32,7 +32,7 @@ class Usage(Value):
     """The part of `cache_write_tokens` that is kept for an hour, which costs more."""
     reasoning_tokens: int = Field(default=0, exclude_if=operator.not_)
     contradictory: bool = Field(default=False, exclude_if=operator.not_)
-    """Whether the provider's numbers contradict each other. Then the call is charged at the highest rates."""
+    """Whether the provider's numbers contradict each other. If so, the call is charged at the highest rates."""
 
     @property
     def tokens(self) -> int:
@@ -146,10 +146,10 @@ class Price(TokenRates):
         )
 
     def micro_usd_at_most(self, input_tokens: int, output_tokens: int) -> int:
-        """Return the highest cost of a call with at most so many tokens, in whole micro-dollars.
+        """Return the highest cost of a call with at most these numbers of tokens, in whole micro-dollars.
 
         All input may be written into the cache, and all output may be reasoning. A lower tier may have higher rates, so
-        all tiers up to the limit are compared.
+        all tiers up to the number of input tokens are compared.
         """
         reached = [tier for tier in self.tiers if input_tokens > tier.above]
         return _micro(
@@ -173,7 +173,7 @@ FREE = Price.model_construct(input_per_token_usd=0, output_per_token_usd=0, sour
 
 
 class Limit(StrEnum):
-    """The limits that a run can reach, in the order of the checks. Their words are in `actors.run.limits`."""
+    """The limits that a run can reach, in the order of the checks. Their names are in `actors.run.limits`."""
 
     CALLS = "calls"
     TOKENS = "tokens"
@@ -219,7 +219,7 @@ AtLimit = Literal["ask", "stop"]
 
 
 class Limits(Value):
-    """The limits of a run; None is no limit."""
+    """The limits of a run; None means no limit."""
 
     calls: int = Field(default=30, ge=1)
     tokens: int | None = Field(default=None, ge=1)
@@ -295,7 +295,7 @@ class Ledger:
 
     @property
     def ends_at(self) -> float | None:
-        """The time at which a limit ends the run, in UTC seconds since 1970; None if no limit sets one."""
+        """The time at which a limit ends the run, in UTC seconds since 1970; None if no limit depends on the time."""
         return self.limits.deadline
 
     def ended_by(self, now: float) -> Limit | None:
@@ -318,7 +318,7 @@ class Ledger:
         return changed(self, reserved={**self.reserved, request: amount})
 
     def settle(self, request: str, used: Amount) -> "Ledger":
-        """Return the ledger with an open or forfeited reservation replaced by what was used."""
+        """Return the ledger with an open or forfeited reservation replaced by the real usage."""
         if request in self.forfeited:
             return changed(
                 self,

@@ -22,13 +22,13 @@ SETTLE_MAX = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A message cannot be accepted now. The reason is one sentence for its sender."""
+    """A message cannot be accepted now. The reason is one sentence for the sender of the message."""
 
     reason: str
 
 
 class Work(NamedTuple):
-    """A piece of work that a state has outstanding."""
+    """A piece of work that the run has requested and that is not answered yet."""
 
     request_id: str
     address: str
@@ -45,9 +45,11 @@ class Work(NamedTuple):
     until: float | None = None
     """The time at which a wait ends (UTC seconds since 1970); None for other work."""
     leaves: bool = False
-    """Whether a driver in the foreground leaves the run when only this work is open."""
+    """Whether a driver in the foreground stops driving the run when only this work is open."""
     judges: bool = False
-    """Whether this is the work of a guard. While a guard works, the run keeps its turn (`runtime.drive.options`)."""
+    """Whether this is the work of a guard. While a guard works, the runs that take turns wait for this run
+    (`runtime.drive.options.Turns`).
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +70,18 @@ class Summary:
     near: str = ""
     """The run's most used limit and the level that was reached, in percent, such as `calls 80`; may be empty."""
     reserved: Amount = field(default=ZERO, compare=False)
-    """The part of `committed` that open requests may still give back. It is used for the daily budget, and not stored.
+    """The part of `committed` that is reserved for open requests. It is used for the daily budget, and is not stored.
     """
     ending: bool = field(default=False, compare=False)
     """Whether the run has an outcome and only waits for work that cannot be cancelled; not stored."""
     parked: bool = field(default=False, compare=False)
-    """Whether the machine requests nothing until the next takeover. Then the run's driver leaves. Not stored."""
+    """Whether the machine requests nothing until the next takeover. If so, the driver stops driving the run. Not
+    stored.
+    """
 
     @property
     def due(self) -> float | None:
-        """The time from which a run without a driver needs one: 0 means now, None means never."""
+        """The time from which the run needs a driver: 0 means now, None means never."""
         match self.status:
             case "running":
                 return self.next_wake or 0.0

@@ -1,7 +1,7 @@
 """The messages that the runtime sends to every machine, and the times in every message.
 
-`at` is the time of the journal's clock, in UTC seconds since 1970. A person can set this clock. Nobody can set `mono`:
-it measures the time between two messages to one driver.
+`at` is the time of the journal's clock, in UTC seconds since 1970. A person can set this clock. Nobody can set the
+clock of `mono`, which measures the time between two messages to one driver.
 """
 
 from dataclasses import dataclass, replace
@@ -68,7 +68,7 @@ class Parking(Message):
 
 @dataclass(frozen=True, slots=True)
 class Woken(Message):
-    """The time at which a wait ends has come."""
+    """A wait has reached its end."""
 
     request_id: str
     at: float
@@ -112,14 +112,15 @@ class Overdrawn(Message):
 
 @dataclass(frozen=True, slots=True)
 class LimitUsed(Message):
-    """How much is used of the limit of a daily budget or of a child run, not of the run's own limit."""
+    """How much of a limit is used: a limit of a daily budget or of a child run, not of the run itself."""
 
     at: float
     whose: str
-    """What is limited, in messages, such as "the home's budget for today"."""
+    """The name of the budget in messages, such as "the home's budget for today"."""
     limit: Limit
     used: int
-    """The calls, tokens or micro-dollars that are used. For a daily budget, this is what its runs have committed today.
+    """The calls, tokens or micro-dollars that are used. For a daily budget, this is the amount that its runs have
+    committed today.
     """
     most: int
     """The limit, in the same unit."""

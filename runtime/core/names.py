@@ -1,4 +1,4 @@
-"""The names of runs, kinds and drivers, and the ids of traces that follow from them. Pure."""
+"""The names of runs, kinds and drivers, and the ids of traces, which are computed from names. Pure."""
 
 import re
 

@@ -48,7 +48,7 @@ class Envelope(Generic[B]):
     """Awaited to record a message before the work ends. Returns whether anything was appended to the journal."""
     withdrawn: bool = False
     parked: bool = False
-    """Whether the run is being parked. Then paid work that has not begun should not begin."""
+    """Whether the run is being parked. If so, paid work that has not begun should not begin."""
     scope: trio.CancelScope | None = None
     """The cancel scope of the handler while it runs; else None."""
     unsent: trio.CancelScope | None = None
@@ -71,7 +71,7 @@ class Envelope(Generic[B]):
             self.unsent.cancel()
 
     def may_send(self) -> bool:
-        """End the wait of a call to be sent. Return whether it may be sent."""
+        """End the wait before a call is sent. Return whether the call may be sent."""
         self.unsent = None
         return not (self.parked or self.withdrawn)
 
@@ -124,7 +124,7 @@ class Actor(Generic[B, M]):
         self._restarts: deque[float] = deque()
 
     async def answer(self, envelope: Envelope[B], now: Callable[[], float]) -> M | Crashed | None:
-        """Return the answer to an envelope; None if it was withdrawn. `now` gives the time of a crash.
+        """Return the answer to an envelope; None if the work was withdrawn. `now` gives the time of a crash.
 
         A call that was withdrawn before it began is also passed to its handler. The handler answers that the call was
         not sent.
@@ -185,7 +185,10 @@ class Mailbox(Generic[B, M]):
         self._tasks = 0
 
     def put(self, envelope: Envelope[B]) -> None:
-        """Add an envelope, without blocking. Raises `trio.WouldBlock` beyond `MAILBOX_MAX`, which is a bug."""
+        """Add an envelope, without blocking.
+
+        Raises `trio.WouldBlock` if `MAILBOX_MAX` envelopes wait already, which is a bug.
+        """
         self._send.send_nowait(envelope)
         if self._tasks < self._actor.concurrency:
             self._start()

@@ -23,7 +23,10 @@ RETRY_SECONDS = 1.0
 
 
 class LeaseKeeper:
-    """The lease of one driver on one run, under an epoch. The keeper survives a journal that fails for a while."""
+    """The lease of one driver on one run, under an epoch.
+
+    A temporary failure of the journal does not stop the keeper.
+    """
 
     def __init__(self, journal: Journal[Any], run: str, terms: LeaseTerms) -> None:
         self._journal, self._run = journal, run
@@ -45,7 +48,7 @@ class LeaseKeeper:
     def seconds(self) -> float:
         """Return the monotonic seconds since the claim, or since a new run was begun.
 
-        Setting a clock does not change them. Time in which the machine is suspended does not count.
+        Setting a clock does not change them. Time in which the computer is suspended does not count.
         """
         return trio.current_time() - self._claimed
 
@@ -53,12 +56,12 @@ class LeaseKeeper:
         """Return when a lease that begins now ends, by trio's clock and by the journal's.
 
         Trio's clock continues while the process is stopped, and cannot be set. The journal's clock continues while the
-        machine is suspended, and other drivers follow it.
+        computer is suspended, and other drivers use this clock.
         """
         return trio.current_time() + self.terms.ttl, self._journal.now() + self.terms.ttl
 
     def hold(self, epoch: int, end: tuple[float, float]) -> None:
-        """Record that this driver holds a new run until `end`. The first append has admitted and claimed the run."""
+        """Note that this driver's lease on a new run ends at `end`. The first append has stored and claimed the run."""
         self.epoch, self._end = epoch, end
 
     async def renew_forever(self) -> None:
@@ -86,7 +89,7 @@ class LeaseKeeper:
             await release_quietly(self._journal, self._run, self.epoch)
 
     def note_loss(self) -> None:
-        """Record that another driver has taken the run."""
+        """Note that another driver has claimed the run."""
         if not self._is_lost:
             self._is_lost = True
             report_measure(LEASE_LOST, 1)
@@ -115,7 +118,7 @@ async def claim(journal: Journal[Any], run: str, terms: LeaseTerms) -> int:
 
 
 async def release_quietly(journal: Journal[Any], run: str, epoch: int) -> None:
-    """Release a run. If the journal fails for a while, the lease ends by itself, and written records remain."""
+    """Release a run. If the journal fails, the lease ends by itself after its length, and written records remain."""
     try:
         await journal.release(run, epoch)
     except JournalError as error:

@@ -1,8 +1,8 @@
-"""The options of a driver: how a run is admitted, its lease, its stop, its callbacks, its inbox signal, and its turn.
+"""The options of a driver: the admission and lease of a run, its stop, callbacks, inbox signal and turn.
 
 The runs of one process take turns with their model calls: the run with the fewest calls goes first. A run requests
-nothing until its turn comes. The number of calls in the run's ledger counts, so a new process goes on where a killed
-process stopped.
+nothing until its turn comes. The calls are counted in the runs' ledgers, so the order of the turns survives a killed
+process.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,7 +19,7 @@ from runtime.journal.port import FIRST_FORMAT, FIRST_KIND, ORDINARY, Dead, Forma
 
 
 class Turn:
-    """The place of one run among the runs that take turns."""
+    """The turn of one run among the runs of its process."""
 
     def __init__(self, turns: "Turns") -> None:
         self._turns = turns
@@ -40,7 +40,7 @@ class Turn:
         return not self._refused
 
     async def given(self) -> None:
-        """Return once a run that was refused a call may ask again."""
+        """Wait until a run whose call was refused may ask again."""
         await self._given.wait()
         self._given = trio.Event()
 
@@ -65,7 +65,7 @@ class Turns:
 
     @contextmanager
     def join(self) -> Iterator[Turn]:
-        """Let a run take turns with the other runs for the length of a block."""
+        """Within a `with` block, let a run take turns with the other runs."""
         turn = Turn(self)
         self._members.add(turn)
         try:
@@ -76,7 +76,7 @@ class Turns:
 
     @property
     def fewest(self) -> float:
-        """The fewest calls of any run that other runs wait for; infinite if no run is waited for."""
+        """The smallest number of calls of the runs that are at work; infinite if no run is at work."""
         return min((turn.calls for turn in self._members if turn.at_work), default=inf)
 
     def wake(self) -> None:
@@ -191,19 +191,19 @@ class DriveOptions:
     stop: Stop | None = None
     """The request to stop; None if the run cannot be stopped."""
     on_record: OnRecord | None = None
-    """Called with every record that the run appends; None for nobody."""
+    """Called with every record that the run appends; None for no call."""
     notice: Notice = ignore
     """Called with one line when something outside the run delays it, such as a full disk."""
     changed: ChangeSignal | None = None
     """Wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
-    """A hosted run is released if the time that it waits for is more than this many seconds away. None for a run in the
+    """A hosted run is released if it waits for a time that is more than this many seconds away. None for a run in the
     foreground.
     """
     at_once: bool = False
     """Whether a person has resumed the run and wants it to stop waiting."""
     turn: Turn | None = None
-    """The run's place among the runs that take turns with their calls; None if the run calls without turns."""
+    """The run's turn among the runs that take turns with their calls; None if the run takes no turns."""
     on_drift: Notice | None = None
     """Called before a run is resumed if the files that it started with have changed; None for no call."""
 

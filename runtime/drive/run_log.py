@@ -151,10 +151,10 @@ class RunLog(Generic[S, E]):
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
         """Append facts and the decisions that follow them, as far as the daily budget allows.
 
-        Each fact comes with the id of the posted message that it consumes, or None. There may be no facts. The machine
-        decides again about the events that were left out when the next message comes. If the budget is exceeded and
-        `goes_on` says that no message will come, the run pauses. While other runs have their turn, nothing is
-        requested. Raises the errors of `append`.
+        Each fact comes with the id of the posted message that it consumes, or None. `facts` may be empty. When the next
+        message comes, the machine decides again about the events that were left out. If the budget is exceeded and
+        `goes_on` says that no message will come, the run pauses. While it is the turn of other runs, no request is
+        appended. Raises the errors of `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))
@@ -181,7 +181,7 @@ class RunLog(Generic[S, E]):
             await self.append(self._machine.evolve(self.state, accepted), [accepted])
 
     async def _write_free(self, free: Prefix[S, E], inbox: Sequence[int | None]) -> None:
-        """Append events that reserve nothing. They only report what was used."""
+        """Append events without reservations. They may exceed the daily budget, because they only report usage."""
         if free.events:
             await self.append(free.state, free.events, inbox, overdraw=True, waits=True)
 
@@ -210,11 +210,17 @@ class RunLog(Generic[S, E]):
     def _note_holdup(self, held_up: StorageFull | JournalBusy | JournalUnreachable) -> None:
         match held_up:
             case StorageFull():
-                name, text = "storage.full", "no room left to write; the run goes on when there is some"
+                name, text = "storage.full", "no room is left to write; the run goes on when there is room again"
             case JournalBusy():
-                name, text = "journal.busy", "another process keeps the journal busy; the run goes on when it is done"
+                name, text = (
+                    "journal.busy",
+                    "another process keeps the journal busy; the run goes on when the journal is free",
+                )
             case JournalUnreachable():
-                name, text = "journal.unreachable", "the database cannot be reached; the run goes on when it can"
+                name, text = (
+                    "journal.unreachable",
+                    "the database cannot be reached; the run goes on when the database answers again",
+                )
             case _:
                 assert_never(held_up)
         log.get_logger("run").warning(name, run_id=self._run)
@@ -229,10 +235,10 @@ class RunLog(Generic[S, E]):
         overdraw: bool = False,
         waits: bool = False,
     ) -> None:
-        """Append events; `state` is the state after them. The first ones consume the posted messages in `inbox`.
+        """Append events; `state` is the state after them. The first events consume the posted messages in `inbox`.
 
-        With `waits`, wait while the disk is full, or the journal is busy or cannot be reached. If a stop was requested,
-        or the run is new and has nothing to lose, raise the error instead.
+        With `waits`, wait while the disk is full, or the journal is busy or cannot be reached. Raise the error instead
+        if a stop was requested, or if the run is new and loses nothing.
 
         The first append of a new run admits the run. Raises the errors of `Journal.append`: `Fenced`, `StorageFull`,
         `JournalBusy`, `HomeBudgetSpent`; for a new run also `RunExists`.
@@ -304,14 +310,14 @@ M = TypeVar("M")
 async def admit(
     machine: Machine[S, E, M], journal: Journal[E], run: str, admission: Admission, message: M
 ) -> list[Record[E]]:
-    """Admit a run that nobody holds yet. Its first event is made from the message that starts it.
+    """Store a new run, which no driver has claimed yet. Its first event is made from the message that starts it.
 
     Raises `RunExists`, `StorageFull`, and `UsageProblem` for a message that cannot start a run.
     """
     initial = machine.initial()
     accepted = machine.accept(initial, stamp(message, 0.0))
     if accepted is None or isinstance(accepted, Refused):
-        reason = accepted.reason if isinstance(accepted, Refused) else "the message starts no run"
+        reason = accepted.reason if isinstance(accepted, Refused) else "the message cannot start a run"
         raise UsageProblem(reason, place=f"kind {admission.kind}")
     summary = machine.summary(machine.evolve(initial, accepted))
     mark_point("append.before")

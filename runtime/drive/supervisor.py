@@ -163,7 +163,7 @@ class Supervisor(Generic[S, E, M]):
     async def _was_driven_elsewhere(self) -> bool:
         """Return whether a hosted run is no longer due, because another driver has driven it.
 
-        The run's status row says whether the run is due. Hosts use the same row.
+        The run's status row, which hosts read too, says whether the run is due.
         """
         if self._rest_after is None or self._early_mail or self._log.seq == 0:
             return False
@@ -307,8 +307,8 @@ class Supervisor(Generic[S, E, M]):
     async def _after_write(self) -> None:
         """Stop the work if the latest records have parked the run.
 
-        If they made a request, tell the machine what is used of the daily budgets. Raises `trio.Cancelled` if the
-        supervisor was cancelled in the meantime.
+        If the records contain a request, tell the machine how much of the daily budgets is used. Raises
+        `trio.Cancelled` if the supervisor was cancelled in the meantime.
         """
         before, self._told = self._told, self._log.summary.committed
         if self._tells_day and (self._told.calls > before.calls or self._told.micro_usd > before.micro_usd):

@@ -1,11 +1,12 @@
 """The host: drives runs of one journal that no other process drives, up to a limit at the same time.
 
-A run that only waits for people or for a time has no task and no memory here. The journal knows when the run continues.
-One watcher serves all runs. The watcher polls, and every process that posts a message wakes it. The watcher's query
-(`due`) costs nothing for runs that wait. Several hosts may serve one journal: claims decide which host drives a run.
+A run that only waits for people or for a time needs no task and no memory in the host. The journal stores when the run
+continues. One watcher serves all runs. The watcher polls, and every process that posts a message wakes it. The
+watcher's query (`due`) costs nothing for runs that wait. Several hosts may serve one journal: the host that claims a
+run drives it.
 
-A worker is a host on which an engine places runs. A job of the engine only names a run. If a worker has no job but
-could drive another run, the worker makes a sweep. A sweep searches the journal for due runs whose job is missing.
+A worker is a host on which an engine places runs. A job of the engine contains only a run's id. If a worker has no job
+but could drive another run, the worker makes a sweep. A sweep searches the journal for due runs whose job is missing.
 """
 
 import secrets
@@ -46,7 +47,9 @@ from runtime.journal.port import Dead, Formats, Journal
 from runtime.logs import log
 
 SWEEP_SECONDS = 0.5
-"""The shortest and the usual time between two sweeps. This time limits how late the runs of a dead driver are found."""
+"""The shortest time between two sweeps, and the usual one. So the runs of a dead driver are found after about this
+time.
+"""
 
 
 class Placing:
@@ -94,18 +97,17 @@ class Placing:
                 raise
 
     async def beat(self) -> None:
-        """Tell the engine that this worker lives. Raises `JournalError`."""
+        """Tell the engine that this worker still runs. Raises `JournalError`."""
         await self._dispatcher.beat()
 
     def seconds_until_sweep(self) -> float:
-        """Return how long it is until the next sweep."""
+        """Return the seconds until the next sweep."""
         return self._swept + SWEEP_SECONDS - trio.current_time()
 
 
 Drive = Callable[[str, Stop, ChangeSignal, Callable[[], None]], Awaitable[Ending]]
-"""Drives a run until it has finished, waits, or was parked. Calls the last argument once this host holds the run.
-
-The last argument is not called if another host finished the run in the meantime.
+"""A function that drives a run until the run has finished, waits, or was parked. It calls its last argument once this
+host has claimed the run. It does not call the last argument if another host finished the run in the meantime.
 """
 RecordCrash = Callable[[str, Exception], Awaitable[object]]
 
@@ -114,7 +116,7 @@ POLL_SECONDS = 0.25
 LOOK_SECONDS = 5.0
 """The longest time between two queries for due runs. It limits how late a dead driver or a changed clock is noticed."""
 SHORTEST_SECONDS = 0.005
-"""The shortest wait until a due time. No run needs to be woken more exactly."""
+"""The shortest wait for the time at which a run is due. No run needs to be woken more exactly."""
 PRESENCE_SECONDS = 30.0
 """How long a host counts as present after an announcement. The host announces itself three times in this period."""
 RETRY_SECONDS_MAX = 60.0
@@ -337,7 +339,7 @@ class Host:
             self.wake()
 
     async def _report_rest(self, run: str, ending: Ending) -> None:
-        """Report why a run rests. If its row cannot be read, only the report is lost."""
+        """Report why a run rests. If the run's row cannot be read, nothing is reported."""
         try:
             summary = (await self._journal.row(run)).summary
         except JournalError as error:
@@ -361,10 +363,10 @@ class Host:
             await self._record_crash(run, error)
         except ReplanError as reason:  # A dead driver's lease, or the journal: it will pass.
             self._schedule_retry(run, reason)
-            self._report(NotDrivable(run, f"its end cannot be recorded: {reason}"))
+            self._report(NotDrivable(run, f"the end of the run cannot be recorded: {reason}"))
         except Exception as second:  # noqa: BLE001 - not even its end can be recorded; no other run shall suffer
             self._not_before[run] = float("inf")
-            self._report(NotDrivable(run, f"its end cannot be recorded: {type(second).__name__}: {second}"))
+            self._report(NotDrivable(run, f"the end of the run cannot be recorded: {type(second).__name__}: {second}"))
 
 
 def _idle_notice(run: str, ending: Ending, summary: Summary) -> Notice:

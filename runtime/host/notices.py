@@ -10,14 +10,14 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The host serves the journal from now on."""
+    """The host has begun to serve the journal."""
 
     event: ClassVar[str] = "ready"
 
 
 @dataclass(frozen=True, slots=True)
 class TakenUp:
-    """The host drives a run from now on."""
+    """The host has begun to drive a run."""
 
     event: ClassVar[str] = "taken_up"
     run: str
@@ -25,7 +25,7 @@ class TakenUp:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Another process drives a run that the host has driven."""
+    """Another process now drives a run that the host drove before."""
 
     event: ClassVar[str] = "left"
     run: str
@@ -74,7 +74,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class NotDrivable:
-    """A run cannot be driven here, at least for a while."""
+    """This host cannot drive a run, at least for some time."""
 
     event: ClassVar[str] = "not_here"
     run: str
@@ -101,11 +101,11 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class OutsideTrouble:
-    """A cause outside the program delays a run, or the whole host."""
+    """A problem outside the program delays a run, or the whole host."""
 
     event: ClassVar[str] = "trouble"
     run: str
-    """The run's id; empty if the trouble concerns no single run."""
+    """The run's id; empty if the problem concerns the whole host."""
     reason: str
 
 

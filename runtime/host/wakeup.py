@@ -1,7 +1,9 @@
-"""Waking hosts: the port, the adapter with a Unix socket per host, and the port of engines that place runs on workers.
+"""Wake-ups of hosts.
 
-A wake-up only says that the journal may have changed. So a lost wake-up costs one polling interval, and a forged one
-does no harm.
+This module has the port, the adapter with one Unix socket per host, and the port of engines that place runs on workers.
+
+A wake-up only says that the journal may have changed. So a lost wake-up delays a host by one polling interval, and a
+forged wake-up does no harm.
 
 The sockets are in the folder `hosts/` of the home (0700), and have the mode 0600. The sockets receive datagrams, whose
 content is ignored. A socket without a listener belongs to a killed process. The next process that finds the socket
@@ -38,7 +40,7 @@ class WakeUp(Protocol):
     ) -> None:
         """Call `callback` at every wake-up until this task is cancelled. Start it with `nursery.start`.
 
-        Raises `UsageProblem` before it has started if this process cannot be woken.
+        Raises `UsageProblem`, before the task has started, if this process cannot be woken.
         """
 
 
@@ -54,7 +56,7 @@ class NoWakeUp:
         *,
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Wait until this is cancelled."""
+        """Wait until this task is cancelled."""
         task_status.started()
         await trio.sleep_forever()
 
@@ -73,9 +75,9 @@ class WakeSockets:
     async def listen(
         self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Open this host's wake-up socket and call `callback` at every datagram, until this is cancelled.
+        """Open this host's wake-up socket, and call `callback` at every datagram until this task is cancelled.
 
-        Raises `UsageProblem` before it has started if no socket can be made.
+        Raises `UsageProblem`, before the task has started, if the socket cannot be created.
         """
         prepare_folder(self.folder)
         path = self.folder / f"{os.getpid()}-{secrets.token_hex(4)}.sock"
@@ -85,8 +87,8 @@ class WakeSockets:
                     raw.bind(name)
                 path.chmod(FILE_MODE)
             except OSError as error:
-                hint = "a shorter path of the home may help" if len(os.fsencode(path)) > PATH_BYTES_MAX else ""
-                raise UsageProblem(f"no socket can be made here: {error}", place=str(path), hint=hint) from None
+                hint = "use a home with a shorter path" if len(os.fsencode(path)) > PATH_BYTES_MAX else ""
+                raise UsageProblem(f"the socket cannot be created: {error}", place=str(path), hint=hint) from None
             try:
                 receiver = trio.socket.from_stdlib_socket(raw)
                 task_status.started()
@@ -121,7 +123,7 @@ def _send(path: Path) -> None:
 
 @contextmanager
 def _short(path: Path) -> Iterator[str]:
-    """Yield a name for the socket that is short enough for the system."""
+    """Yield a name of the socket that is short enough for the system."""
     if len(os.fsencode(path)) <= PATH_BYTES_MAX:
         yield str(path)
         return
@@ -141,11 +143,13 @@ class Job:
 
 
 class Dispatcher(Protocol):
-    """An engine, from the view of one worker. All methods raise `JournalError` if the engine cannot be used.
+    """An engine that places runs on workers, as one worker uses it.
+
+    All methods raise `JournalError` if the engine cannot be used.
 
     A job is a hint that a run may need a driver; the journal is the source of truth. A worker that gets a job tries to
-    claim the run, and the claim decides. So lost, repeated and late jobs do no harm. `sweep` makes a job for every due
-    run without a job.
+    claim the run, and drives the run only if the claim succeeds. So lost, repeated and late jobs do no harm. `sweep`
+    makes a job for every due run without a job.
     """
 
     async def fetch(self) -> Job | None:
@@ -165,4 +169,4 @@ class Dispatcher(Protocol):
         """
 
     async def beat(self) -> None:
-        """Tell the engine that this worker lives, and delete the entries of dead workers. Call it every 10 s."""
+        """Tell the engine that this worker still runs, and delete the entries of dead workers. Call it every 10 s."""

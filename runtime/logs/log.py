@@ -1,8 +1,8 @@
 """Logs: one line per journal record, and the lines of other libraries in the same stream.
 
-Content is not logged: the log has a record's outline (numbers, identifiers, sizes), never a text of a model or a user.
-Every line passes the redactor last. structlog is imported when logs are first configured or written, so importing this
-module is cheap.
+Texts of models and users are never logged: the log shows only a record's outline (numbers, identifiers, sizes). Every
+line passes the redactor last. structlog is imported when logs are first configured or written, so importing this module
+is cheap.
 """
 
 import functools
@@ -69,8 +69,8 @@ logging.getLogger(_PRODUCT).addHandler(
 def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redactor) -> None:
     """Send all logs at or above `level` to `stream`: as JSON lines, or for people (in colour on a terminal).
 
-    A second call replaces the first. Verbose libraries are logged from one level higher. At `DEBUG`, only their lines
-    from `INFO` on are shown, because their debug lines hold whole requests. Other handlers are not changed.
+    A second call replaces the first. Lines of verbose libraries are sent from `INFO` on if `level` is `DEBUG`, because
+    their debug lines contain whole requests. Otherwise they are sent from `WARNING` on. Other handlers are not changed.
     """
     global _installed  # noqa: PLW0603 -- the standard library's root logger, which this configures, is global too.
     reset()
@@ -111,7 +111,10 @@ def reset() -> None:
 
 @functools.cache
 def get_logger(name: str) -> "BoundLogger":
-    """Return the structured logger `replan.NAME`. Before `configure`, its lines go only to other handlers."""
+    """Return the structured logger `replan.NAME`.
+
+    Before `configure` is called, its lines reach only the handlers of other programs.
+    """
     import structlog  # noqa: PLC0415 -- 140 ms, too much for `import replan`.
 
     processors: list[_Processor] = [
@@ -128,7 +131,10 @@ def get_logger(name: str) -> "BoundLogger":
 
 
 def bind_fields(**fields: Any) -> AbstractContextManager[None]:
-    """Add the fields to every line within the block, including lines of other libraries and of tasks started in it."""
+    """Within a `with` block, add the fields to every line.
+
+    Lines of other libraries, and of tasks that are started in the block, are included.
+    """
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
     return cast("AbstractContextManager[None]", structlog.contextvars.bound_contextvars(**fields))
@@ -152,7 +158,8 @@ listen_to_readers(_log_unread)
 def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dict) -> None:
     """Log a journal record in one line: its kind, `run_id`, `seq`, and the outline of its event.
 
-    The fields that `trace` returns (such as `branch`) are added. Costs next to nothing while `INFO` is off.
+    The fields that `trace` returns (such as `branch`) are added. If lines at `INFO` are not logged, the function
+    returns at once.
     """
     if not _JOURNAL.isEnabledFor(logging.INFO):
         return
@@ -166,7 +173,10 @@ def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dic
 
 
 def outline(value: Any) -> Any:
-    """Return a JSON value without its content: identifiers and numbers stay; other texts become their size in bytes."""
+    """Return the outline of a JSON value.
+
+    Identifiers and numbers are unchanged; each other text is replaced by its size in bytes.
+    """
     if isinstance(value, str):
         return value if _IDENTIFIER.fullmatch(value) else f"<{len(value.encode(errors='replace'))} bytes>"
     if isinstance(value, Mapping | list) and len(value) > ITEMS_MAX:
@@ -232,7 +242,7 @@ def _with_trace(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> M
 
 
 def _escape_fields(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Escape every field to one line, so that no field can imitate a log line. Indent tracebacks."""
+    """Escape the line ends in every field, so that no field can imitate a log line. Indent tracebacks."""
     escaped: MutableMapping[str, Any] = {}
     for name, value in line.items():
         text = value if isinstance(value, str) else stdlib_json.dumps(value)

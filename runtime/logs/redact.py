@@ -1,8 +1,8 @@
-"""The redactor: a pure object in front of every output, so that no secret is written anywhere.
+"""The redactor removes secrets from every text before the text is written anywhere.
 
 It finds secrets in two ways. The values of this process's secrets are found unchanged, base64-encoded (at any
 alignment), percent-encoded or escaped for JSON. Other secrets are recognised by their form. Every pattern takes linear
-time: quantifiers are bounded, or a match consumes the text that it has scanned.
+time: its quantifiers are bounded, or a match consumes the text that it has scanned.
 """
 
 import base64
@@ -19,7 +19,7 @@ SECRET_MIN = 6
 """The minimum length of a secret. Shorter values occur in ordinary texts by chance."""
 
 MARGIN = 8192
-"""How many characters are read after the cut, so that a secret across the cut is found whole."""
+"""The number of characters that are read beyond the requested length, so that a secret across the cut is found."""
 
 DEPTH_MAX = 64
 """The number of levels of nesting that `Redactor.value` follows. Deeper parts are replaced."""
@@ -83,10 +83,10 @@ def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
 
 
 class Redactor:
-    """Replaces secrets by `MARK`: the given secrets in all their written forms, and texts that look like a secret.
+    """Replaces secrets by `MARK`: the given secrets in all their encoded forms, and texts that look like a secret.
 
-    Values shorter than `SECRET_MIN` characters are ignored. Redacting is linear in the size of the input. In doubt it
-    redacts: a text about passwords may lose a word.
+    Values shorter than `SECRET_MIN` characters are ignored. Redacting is linear in the size of the input. A doubtful
+    text is redacted too: a text about passwords may lose a word.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -104,7 +104,10 @@ class Redactor:
         return text
 
     def redact_beginning(self, text: str, length: int) -> str:
-        """Return at most the first `length` characters without secrets. The time is independent of later text."""
+        """Return at most the first `length` characters without secrets.
+
+        The time does not depend on the length of the rest.
+        """
         read = text[: length + self._margin]
         shown = self.text(read)
         # A secret may begin at the end of what was read, so the part that was read beyond the length is cut.
@@ -113,7 +116,7 @@ class Redactor:
     def value(self, value: Any) -> Any:
         """Return a JSON value of the same form without secrets. The text of a field with a secret's name is replaced.
 
-        Never fails: values that JSON cannot hold (other objects, numbers that are not finite) become text.
+        Never fails: values that JSON does not have (other objects, numbers that are not finite) become text.
         """
         return self._value(value, DEPTH_MAX)
 

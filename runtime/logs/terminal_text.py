@@ -1,7 +1,8 @@
 """The sanitizer for texts of models and users that are shown on a terminal.
 
-Such a text could move the cursor, forge a status line, write the clipboard, or be displayed in another order than its
-own. Only printable text, line feeds and tabs pass. JSON output does not need this: it is escaped.
+Control characters in a text could move the cursor, forge a status line, write to the clipboard, or change the order of
+the displayed words. Only printable text, line feeds and tabs pass. JSON output needs no sanitizer, because it is
+escaped.
 """
 
 import re

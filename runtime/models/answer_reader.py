@@ -1,7 +1,4 @@
-"""Reads the body of a response with status 200: server-sent events, or one JSON value.
-
-Subclasses interpret the events.
-"""
+"""Reads the body of a response with status 200: server-sent events, or one JSON value. Subclasses read the events."""
 
 import json
 from abc import ABC, abstractmethod
@@ -17,7 +14,9 @@ from runtime.models.replies import has_more_values
 VALUES_MAX = 100_000
 """The largest number of JSON values in an answer or a stream's event. Values in the reply's text do not count."""
 STREAM_FACTOR = 8
-"""How many times larger than a reply its event stream may be. An event repeats a frame around a few characters."""
+"""How many times larger than its reply an event stream may be. Each event adds a frame to a few characters of the
+reply.
+"""
 
 EVENTS_MAX = 64_000
 """The largest number of events that are read from a stream, or twice the reply's token limit if this is larger."""
@@ -33,15 +32,15 @@ _FIRST_BYTES = b"deir:"
 class AnswerReader(ABC):
     """Reads one answer. `feed` accepts the body in pieces of any size. `result` returns the reply or the fault.
 
-    The work is linear in the length of the body. The first byte tells whether the body is an event stream, because
-    servers label streams wrongly. A subclass reads the events of one provider's interface, and its answers without a
-    stream.
+    The work is linear in the length of the body. The first byte decides whether the body is an event stream, because
+    some servers send a wrong content type. A subclass reads the events of one provider's interface, and its answers
+    without a stream.
     """
 
     called: ClassVar[str]
     """The name of an answer of the interface, such as `chat completion`."""
     places: ClassVar[tuple[str, ...]] = ()
-    """Where each text was found, if people should know the place; empty for the usual place."""
+    """The place in the answer of each text of `_texts`, for notices; empty for the usual place."""
 
     def __init__(self, *, asked: str, mode: str, secret: str = "", bytes_max: int, tokens_max: int = 0) -> None:
         """Create a reader for the answer to one request.
@@ -79,7 +78,10 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def _texts(self) -> Sequence[list[str]]:
-        """Return the texts so far, each as a list of its pieces. The first text that is not empty is the reply."""
+        """Return the texts that have been read so far, each as a list of its pieces.
+
+        The first text that is not empty is the reply.
+        """
 
     @abstractmethod
     def _reported_usage(self) -> Usage | None:
@@ -87,7 +89,10 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def _read(self, body: bytes) -> Reply | Fault:
-        """Return the answer in a body without a stream. Raises `ValueError` for a body of another interface."""
+        """Return the reply or the fault in a body that is one JSON value.
+
+        Raises `ValueError` for a body of another interface.
+        """
 
     def feed(self, data: bytes) -> None:
         """Process the next piece of the body."""
@@ -132,8 +137,9 @@ class AnswerReader(ABC):
     def result(self) -> Reply | Fault:
         """Return the reply or the fault after the end of the body.
 
-        If the body is no answer, return a fault: `TOO_LARGE` for more than `VALUES_MAX` values, `NO_API` for a web
-        page, the fault of the status for an error that names a status, and otherwise `BAD_REPLY`.
+        For a body without a reply, return a fault: `TOO_LARGE` for more than `VALUES_MAX` values, `NO_API` for a web
+        page, and `BAD_REPLY` for other content. If the body has an error that names an HTTP status, return the fault
+        for this status.
         """
         if not self.streamed:
             return self._whole_answer(b"".join(self._whole))
@@ -151,9 +157,11 @@ class AnswerReader(ABC):
             return Fault(kind=FaultKind.TOO_LARGE, message=text, status=200)
         if not self._begun:
             text_of_body = provider_text(self._head.decode("utf-8", "replace"), self._secret) or "nothing"
-            return Fault(kind=FaultKind.BAD_REPLY, message=f"what is not a {self.called}: {text_of_body}", status=200)
+            return Fault(
+                kind=FaultKind.BAD_REPLY, message=f"something that is not a {self.called}: {text_of_body}", status=200
+            )
         if not self._reason and not self.done:
-            text = f"the stream ended after {self.characters:,} characters, before the reply did"
+            text = f"the stream ended after {self.characters:,} characters, before the reply was complete"
             return Fault(kind=FaultKind.CUT, message=text, status=200)
         texts = [join_pieces(pieces) if pieces else None for pieces in self._texts()]
         return self._build_reply(
@@ -178,12 +186,14 @@ class AnswerReader(ABC):
             text_of_body = provider_text(error_of(body)[0], self._secret) or "nothing"
             if body.lstrip()[:1] == b"<":  # A web page comes from something else than the API: no model was asked.
                 return Fault(kind=FaultKind.NO_API, message=text_of_body, status=200)
-            return Fault(kind=FaultKind.BAD_REPLY, message=f"what is not a {self.called}: {text_of_body}", status=200)
+            return Fault(
+                kind=FaultKind.BAD_REPLY, message=f"something that is not a {self.called}: {text_of_body}", status=200
+            )
 
     def _build_reply(
         self, texts: Iterable[str | None], *, reason: str, usage: Usage | None, model: str
     ) -> Reply | Fault:
-        """Return the reply made of the parts of an answer, or a fault if the answer has no content.
+        """Return the reply that the parts of an answer make, or a fault if the answer has no content.
 
         The first text that is not empty becomes the text of the reply. If all texts are empty, the text of the reply is
         empty. If all texts are missing, the answer is a fault, unless it was paid for: the token limit or a filter
@@ -218,14 +228,17 @@ class AnswerReader(ABC):
             pieces.append(piece)
 
     def _read_line(self, line: bytes) -> None:
-        """Process a line of the stream. An empty line ends an event, and so does data that is complete by itself."""
+        """Process a line of the stream.
+
+        An event ends at an empty line, or at the end of its first data line if this line is valid JSON.
+        """
         if line.startswith(b"data:"):
             self._data.append(line[5:].strip())
             if len(self._data) == 1 and self._event(self._data[0]):
                 self._data = []
         elif not line and self._data:
             if not self._event(b"\n".join(self._data)):
-                self._broken = self._broken or "an event of the stream is not JSON"
+                self._broken = self._broken or "a stream with an event that is not JSON"
             self._data = []
 
     def _event(self, data: bytes) -> bool:
@@ -270,10 +283,10 @@ def escape_surrogates(text: str) -> str:
 
 
 def join_pieces(pieces: Iterable[str]) -> str:
-    """Return the text of some pieces. A character beyond the basic plane may have been split into two halves.
+    """Return the joined text of some pieces. A character beyond the basic plane may have been split into two halves.
 
-    Two halves that belong together are joined. A half without its other half becomes its escape, as in an answer that
-    is not streamed.
+    Two halves that belong together are joined. A single half is replaced by its escape, as in an answer that is not
+    streamed.
     """
     text = "".join(pieces)
     if text.isascii():

@@ -21,7 +21,7 @@ from runtime.models.usage import fields_of
 _MARK = {"type": "ephemeral"}  # The cache keeps it for five minutes after each use.
 _MARKS_MAX = 4
 _UNIONS = frozenset({"anyOf", "oneOf", "allOf"})
-"""The keys of unions, which the schema of a tool's input may not have."""
+"""The schema keys for unions, which Anthropic does not accept in the schema of a tool's input."""
 
 
 def _without_prompts(record: logging.LogRecord) -> bool:
@@ -35,9 +35,10 @@ logging.getLogger("anthropic._base_client").addFilter(_without_prompts)
 class AnthropicModel(HttpModel):
     """A model behind the Messages API. Use `open_anthropic`.
 
-    To get structure, the request has a tool whose input is the reply. The first request demands a call of the tool. If
-    the server refuses this, the next request only offers the tool. If this is refused too, plain text is requested.
-    With thinking on, a tool call cannot be demanded, so the first request only offers the tool.
+    For a structured reply, the request contains a tool, and the reply is the input of the tool call. The first request
+    demands a call of the tool. If the server refuses this, the next request only offers the tool. If this is refused
+    too, plain text is requested. With thinking on, a tool call cannot be demanded, so the first request only offers the
+    tool.
     """
 
     modes = ("tool", "tool_offered", "text")

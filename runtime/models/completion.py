@@ -27,7 +27,7 @@ class _Lenient(BaseModel):
 
 
 def _plain(content: Any) -> Any:
-    """Return the text of content that is a list of parts, without thoughts and the like. Other content is unchanged."""
+    """Return the text of the text parts if the content is a list of parts. Return other content unchanged."""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return content
     texts = [part.get("text") for part in content if part.get("type") == "text"]
@@ -96,8 +96,9 @@ def read_model_list(body: bytes) -> frozenset[str]:
 class CompletionReader(AnswerReader):
     """Reads a chat completion.
 
-    A lone surrogate in a reply becomes its escape, which is rejected later, with feedback. A reply without text has the
-    arguments of its only tool call as text. A refusal in words is a reply. Invalid usage counts as not reported.
+    A lone surrogate in a reply is replaced by its escape, which a guard rejects later, with feedback. If the answer has
+    no text, the reply is the arguments of its only tool call. A refusal of the model is also a reply. Invalid usage
+    counts as not reported.
     """
 
     called = "chat completion"
@@ -148,7 +149,7 @@ class CompletionReader(AnswerReader):
                 if isinstance(piece, str):
                     self._append_text(pieces, piece)
                 elif piece is not None:
-                    self._broken = f"the stream's {name} is not text"
+                    self._broken = f"a stream whose {name} is not text"
             self._tool_calls(delta.get("tool_calls"))
             self._add_reasoning(_thought(delta))
         if isinstance(choice.get("finish_reason"), str):

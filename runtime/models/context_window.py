@@ -27,7 +27,9 @@ window.
 _TOKENS_MAX = 10**9
 
 AskServer = Callable[[str, Any], Awaitable[Any]]
-"""Sends a request: takes a URL and a JSON body (None for GET), and returns the JSON of the answer, or None."""
+"""A function that sends a request. It takes a URL and a JSON body (None for GET), and returns the answer's JSON or
+None.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,8 @@ def too_long(request: ModelRequest, window: ContextWindow) -> Fault | None:
     if instructions + rest < window.tokens:
         return None
     text = (
-        f"the prompt has at least {instructions + rest:,} tokens, {instructions:,} of them instructions, "
-        f"and the model takes {window.tokens:,} with the reply ({window.source})"
+        f"the prompt has at least {instructions + rest:,} tokens ({instructions:,} of them in the instructions), "
+        f"but prompt and reply together may have only {window.tokens:,} ({window.source})"
     )
     return Fault(kind=FaultKind.PROMPT_TOO_LONG, message=text)
 
@@ -62,7 +64,7 @@ async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow
 
     vLLM reports the window in its list of models, and llama.cpp in `/props`. Ollama reports it in `/api/ps` for a
     loaded model, and in `/api/show`. `/props`, `/api/ps` and `/api/show` are requested only from servers on this
-    machine or in a private network. The price list has the windows of OpenAI's models.
+    machine or in a private network. The windows of OpenAI's models are taken from the price list.
     """
     if base_url == OPENAI_URL:
         return window_in_price_list(model, base_url)
@@ -120,7 +122,7 @@ async def _of_ollama(root: str, model: str, ask: AskServer) -> ContextWindow | N
 
 
 def _tokens(value: Any, *path: str) -> int | None:
-    """Return the whole number at a path of keys; None if it is missing or cannot be the size of a window."""
+    """Return the whole number at a path of keys; None if the number is missing or cannot be the size of a window."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     is_number = isinstance(value, int) and not isinstance(value, bool)

@@ -65,7 +65,10 @@ def _without_parts(text: str, form: str) -> str:
 
 
 def _extent(text: str, position: int, form: str, start: int, least: int) -> tuple[int, int]:
-    """Return the start and end in a text of the longest part of `form`, extended from two equal positions."""
+    """Return the start and end of the longest part of `form` in a text.
+
+    The part is extended from two equal positions.
+    """
     before = after = 0
     while before < min(start, position - least) and text[position - before - 1] == form[start - before - 1]:
         before += 1
@@ -119,7 +122,7 @@ _STATUSES = {
 def provider_text(text: str, secret: str = "") -> str:
     """Return a provider's text as one short line without the key, or anything that looks like a secret.
 
-    The key is removed before the text is cut, so no part of the key stays.
+    The key is removed before the text is cut, so no part of the key remains.
     """
     text = _SECRETS.text(without_key(text, secret)[: 8 * MESSAGE_MAX])
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -141,8 +144,8 @@ def _text_of(body: bytes) -> str:
 def error_of(body: bytes) -> tuple[str, str]:
     """Return the message of an error body, with the parameter that the error names, and the code of the error.
 
-    A body in another format gives its text, or the title of a web page, and no code. Gemini puts the error into a list.
-    OpenRouter puts the error of the server behind it into `metadata` of its own error.
+    For a body in another format, return its text, or the title of a web page, and no code. Gemini puts the error into a
+    list. OpenRouter puts the error of the server behind it into `metadata` of its own error.
     """
     if has_more_values(body, _VALUES_MAX):
         return _text_of(body), ""
@@ -175,7 +178,7 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: f
     message, code = error_of(body)
     text = provider_text(message, secret) or "no text"
     if 300 <= status < 400:
-        text = "the server redirects elsewhere, which is not followed: correct the base URL"
+        text = "the server redirects to another address, and Replan follows no redirects: correct the base URL"
     return Fault(
         kind=_status_kind(status, code),
         message=f"status {status}: {text}",
@@ -203,8 +206,8 @@ def status_named_by(error: Any) -> int | None:
 def error_fault(error: Any, *, begun: bool, secret: str) -> Fault:
     """Return the fault for an error in an answer with status 200, or in its event stream.
 
-    `begun` says that the model has already written something. The provider may have charged that, so the fault is then
-    a server error. Otherwise the error counts as an answer with the status that it names.
+    `begun` says that the model has already written something. The provider may have charged the written part, so the
+    fault is then a server error. Otherwise the error counts as an answer with the status that it names.
     """
     message, code = error_of(json.dumps({"error": error}).encode())
     status = None if begun else status_named_by(error)

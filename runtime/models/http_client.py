@@ -1,4 +1,7 @@
-"""The HTTP client of a provider's SDK: its limits, proxies and checks. Every answer has a cap before it is read."""
+"""The HTTP client of a provider's SDK: its limits, proxies and checks.
+
+Every answer gets a limit of its size before it is read.
+"""
 
 import ssl
 from collections.abc import AsyncIterator, Callable
@@ -21,11 +24,12 @@ Client = TypeVar("Client")
 def open_client(
     make: Callable[[httpx2.AsyncClient], Client], *, refused: type[Exception], base_url: str, reply_bytes_max: int
 ) -> Client:
-    """Return the client that `make` builds on an HTTP client.
+    """Return the client that `make` builds from an HTTP client.
 
     Proxies are taken from the environment, except for a server on this machine. Redirects are not followed; compressed
     and oversized answers are not read. A server on this machine or in a private network gets a new connection for each
-    request: llama.cpp silently closes its connection after a streamed reply, and a request on it would be lost.
+    request: llama.cpp closes a connection silently after a streamed reply, and the next request on the connection would
+    be lost.
 
     Raises:
         UsageProblem: for a proxy or a certificate of the environment that is not valid.
@@ -44,15 +48,19 @@ def open_client(
     except (ValueError, ImportError, OSError, httpx2.InvalidURL, refused) as error:
         # An address is never quoted, not even in part: it may hold a password.
         about_here = isinstance(error, OSError | ImportError)
-        text = " ".join(str(error).split()) if about_here else "an address in the environment is not valid"
+        text = (
+            " ".join(str(error).split()) if about_here else "an environment variable holds an address that is not valid"
+        )
         hint = "check the proxy and certificate variables, such as HTTPS_PROXY and SSL_CERT_FILE"
         raise UsageProblem(f"the HTTP client cannot be set up: {text}", place="environment", hint=hint) from None
 
 
 def certificates_for(url: str) -> ssl.SSLContext | bool:
-    """Return a client's `verify` argument for a URL: the certificates of this machine. Without TLS there are none.
+    """Return a client's `verify` argument for a URL.
 
-    Reading the certificates takes 36 ms. A context without certificates trusts no server.
+    It is the certificates of this machine, or an empty context for a URL without TLS.
+
+    Reading the certificates takes 36 ms. An empty context trusts no server.
     """
     return urlsplit(url).scheme != "http" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
@@ -92,7 +100,9 @@ class _CappedAnswers:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # Compression was not asked for, and a few kilobytes can expand to gigabytes.
             kind = response.headers.get("content-type", "")
-            raise RejectedAnswer(FaultKind.BAD_REPLY, "what is compressed, unasked", response.status_code, kind)
+            raise RejectedAnswer(
+                FaultKind.BAD_REPLY, "a compressed body, although none was requested", response.status_code, kind
+            )
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         streamed = response.headers.get("content-type", "").lower().startswith("text/event-stream")
         factor = STREAM_FACTOR if streamed and response.status_code == 200 else 1

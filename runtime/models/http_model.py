@@ -1,7 +1,7 @@
-"""A model behind a provider's HTTP interface: one request, sent with the provider's SDK, gives a reply or a fault.
+"""A model behind a provider's HTTP interface. One request, sent with the provider's SDK, returns a reply or a fault.
 
-This module has the common part of all providers: limits of time and size, faults, streams, and the repetition of
-requests without a refused parameter. A subclass makes a request's body, and names the reader of its answers.
+This module contains what all providers share: limits of time and size, faults, streams, and repeated requests without a
+refused parameter. A subclass builds the request's body, and names the class that reads its answers.
 
 JSON is also found in the reasoning of a reply. The library json-repair repairs commas, comments, quotes and line ends
 in strings. The library also guesses. So the words and brackets before and after the repair are compared, and a repair
@@ -81,7 +81,9 @@ async def find_json(reply: Reply, thoughts: str) -> Reply:
     if not reply.text.strip() and thoughts.strip():
         if not is_whole(thoughts) and await trio.to_thread.run_sync(_mend, thoughts.strip()) is None:
             return replace(reply, text=as_reasoning(thoughts[-THOUGHTS_KEPT:]))
-        reply = replace(reply, text=thoughts, notices=(*reply.notices, "the reply was in the field for reasoning"))
+        reply = replace(
+            reply, text=thoughts, notices=(*reply.notices, "the server sent the reply in the field for reasoning")
+        )
     found = read_reply(reply.text)
     if not isinstance(found, Unreadable) or found.code is not ReplyCode.NOT_JSON:
         return reply
@@ -160,9 +162,9 @@ CONNECT_SECONDS_MAX = 10.0
 """The longest time to wait for a server to accept a connection. A timeout here counts as a refused connection."""
 
 STALL_SECONDS = 60.0
-"""The longest silence in a stream after the model has written something. Before that, the model may think.
-
-A call whose time limit is more than twice as long may be silent for half of that limit: a slow server writes slowly.
+"""The longest silence in a stream after the model has written something. Before its first characters, the model may
+think for longer. If half of the call's time limit is longer, half of the time limit counts instead, because slow
+servers get long limits.
 """
 
 _CLOSE_SECONDS_MAX = 2.0
@@ -181,18 +183,18 @@ class Sdk:
     status_error: type[Any]
     """The exception for an answer with a status outside 200-299."""
     connection_error: type[Any]
-    """The exception for a missing answer. Its cause is the HTTP client's own exception."""
+    """The SDK's exception for a missing answer. The cause of this exception is the HTTP client's exception."""
     error: type[Exception]
     stream_class: type[Any]
-    """The type of a streamed answer whose body is not read yet."""
+    """The type of a streamed answer whose body has not been read yet."""
 
 
 class HttpModel(ABC):
     """A model behind the HTTP interface of a provider.
 
-    A request first asks for structure in the strongest of the interface's `modes`. If the server refuses this mode, or
-    another parameter that `runtime.models.refusals` can change, the same call sends the request again at once in
-    another way. A refusal costs nothing, so this is still one try. `Servers` remembers the ways that worked.
+    A request first asks for a structured reply in the strongest of the interface's `modes`. If the server refuses this
+    mode, or another parameter that `runtime.models.refusals` can change, the same call sends the request again at once
+    in another way. A refusal costs nothing, so this is still one try. `Servers` remembers the ways that worked.
 
     A request asks for a stream, because a stream shows a dead connection earlier than a whole answer. If the stream
     reports no usage, later requests to the server ask for no stream: a call without usage is charged at its
@@ -200,7 +202,7 @@ class HttpModel(ABC):
     """
 
     modes: ClassVar[tuple[str, ...]]
-    """The ways to ask for structure, the strongest first; the last is `text`."""
+    """The ways to ask for a structured reply, the strongest first; the last is `text`."""
     interface: ClassVar[str]
     """The name of the interface in the table of refusals: `chat`, `responses` or `messages`."""
     path: ClassVar[str]
@@ -247,7 +249,7 @@ class HttpModel(ABC):
 
     @property
     def _structure(self) -> str:
-        """The parameter that asks for structure; empty if the table of refusals has none."""
+        """The parameter that asks for a structured reply; empty if the table of refusals has no such parameter."""
         return next((name for name, row in self._servers.refusals(self.interface).items() if row.weaker), "")
 
     @property
@@ -258,7 +260,8 @@ class HttpModel(ABC):
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Send one request. Return its reply or its fault within `request.timeout_seconds`.
 
-        A request is not sent if it cannot fit, or has a setting that the interface does not have.
+        A request is not sent if its prompt cannot fit into the context window, or if it has a setting that the
+        interface does not accept.
         """
         provider = PROVIDERS[self.provider]
         if refused := provider.refused_settings(request.fields):
@@ -286,7 +289,8 @@ class HttpModel(ABC):
     async def _too_long(self, request: ModelRequest) -> Fault | None:
         """Return the fault for a prompt that exceeds the context window; None if the window's size is unknown.
 
-        The server is asked once, and again before a prompt is refused, because its model may have changed.
+        The server is asked for its window once, and again before a prompt is refused, because the server's model may
+        have changed.
         """
         if request.context_window is not None:
             return too_long(request, ContextWindow(request.context_window, "context_window"))
@@ -300,7 +304,7 @@ class HttpModel(ABC):
         return None if self._window is None else too_long(request, self._window)
 
     async def _ask(self, url: str, body: Any) -> Any:
-        """Return the JSON that the server answers; None for any other answer. The request costs nothing."""
+        """Return the JSON of the server's answer; None for any other answer. The request costs nothing."""
         options: Any = {"headers": {"Accept-Encoding": "identity"}, "timeout": httpx2.Timeout(ASK_SECONDS)}
         try:
             if body is None:
@@ -396,7 +400,9 @@ class HttpModel(ABC):
         except RejectedAnswer as rejected:
             return self._with_address(rejected.fault, rejected.content_type)
         except UnicodeEncodeError:
-            return Fault(kind=FaultKind.BAD_REQUEST, message="the prompt or a header holds text that cannot be sent")
+            return Fault(
+                kind=FaultKind.BAD_REQUEST, message="the prompt or a header has characters that cannot be sent"
+            )
 
     def _connection_fault(self, cause: BaseException) -> Fault:
         """Return the fault for an error that an SDK reports as a lost connection."""
@@ -433,7 +439,7 @@ class HttpModel(ABC):
                     if not reader.done:
                         raise
         if silence.cancelled_caught and not reader.done:
-            text = f"nothing came for {stall:g} s after {reader.characters:,} characters"
+            text = f"the server sent nothing for {stall:g} s after {reader.characters:,} characters"
             return Fault(kind=FaultKind.TIMEOUT, message=text)
         answer = reader.result()
         if isinstance(answer, Fault):
@@ -450,22 +456,22 @@ class HttpModel(ABC):
         return
 
     def _with_address(self, fault: Fault, content_type: str) -> Fault:
-        """Return a fault. If the answer is of another interface, add its address and content type."""
+        """Return the fault. If the answer is not from the API, add the server's address and the content type."""
         if fault.kind not in NO_COMPLETION:
             return fault
         shown_type = provider_text(content_type, self._secret)[:_CONTENT_TYPE_MAX] or "no content type"
-        text = f"{self._address} answers {fault.message} ({shown_type}); is this the API's address?"
+        text = f"{self._address} answers with {fault.message} ({shown_type}); is this the API's address?"
         return fault.model_copy(update={"message": text})
 
     def _name_refused(self, fault: Fault, request: ModelRequest, refused: Sequence[str]) -> Fault:
-        """Add to a fault which of the user's settings the server refuses, and what it has refused before."""
+        """Add to a fault the user's settings that the server refuses, and the parameters that it has refused before."""
         if fault.kind is not FaultKind.BAD_REQUEST:
             return fault
         words = set(_WORD.findall(fault.message.lower()))
         names = (*request.fields, *request.headers)
         own = [name for name in names if words & {name.lower(), self.sent_names.get(name, name).lower()}]
         added = f" (leave out the setting {', '.join(own)})" if own else ""
-        added += f" (the server has refused {' and '.join(refused)})" if refused else ""
+        added += f" (before, the server refused {' and '.join(refused)})" if refused else ""
         return fault.model_copy(update={"message": f"{fault.message}{added}"}) if added else fault
 
 
@@ -483,5 +489,5 @@ def _connection_fault(cause: BaseException, secret: str) -> Fault:
     if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
         return Fault(kind=FaultKind.REFUSED_CONNECTION, message="the server did not accept the connection in time")
     if isinstance(cause, httpx2.TimeoutException):
-        return Fault(kind=FaultKind.TIMEOUT, message="the server went silent")
+        return Fault(kind=FaultKind.TIMEOUT, message="the server stopped answering")
     return Fault(kind=FaultKind.CUT, message=f"the connection broke: {text}")

@@ -19,7 +19,7 @@ _REASONS = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
-"""OpenAI's words for the stop reasons of Anthropic. Any other reason stays unchanged."""
+"""The stop reasons of Anthropic, in OpenAI's words. Any other reason stays unchanged."""
 
 
 class _Block(BaseModel):
@@ -120,13 +120,13 @@ class MessageReader(AnswerReader):
                 pass
 
     def _end_block(self, index: int) -> None:
-        """Handle the end of a block. If no input was streamed, the input that came with the start is used."""
+        """Handle the end of a block. If no input was streamed, the input in the block's start event is used."""
         if index in self._calls and len(self._calls) == 1 and not self._arguments:
             self._append_text(self._arguments, _as_json(self._calls[index] or {}))
 
     def _grow_if_text(self, pieces: list[str], piece: Any, part: str) -> None:
         if not isinstance(piece, str):
-            self._broken = f"the stream's {part} is not text"
+            self._broken = f"a stream whose {part} is not text"
         elif piece:
             self._append_text(pieces, piece)
 

@@ -43,8 +43,8 @@ async def open_openai(
 
     Requests use chat completions, or with `responses` the Responses API. The environment names the proxies; a server on
     this machine has none. `stall_seconds` is the longest silence in a reply that has begun; None computes it from the
-    time limit of the call. `prompt_cache` says which servers get the fields of the prompt cache. `servers` is what the
-    home knows about its servers; None if it knows nothing.
+    time limit of the call. `prompt_cache` says which servers get the fields of the prompt cache. `servers` has the
+    home's knowledge about its servers; None for no knowledge.
 
     Raises:
         UsageProblem: for a key, base URL or proxy that is not valid.
@@ -111,8 +111,8 @@ async def open_anthropic(
 def load_clients(environment: Mapping[str, str]) -> None:
     """Import the clients of the providers that an environment configures, if they are installed.
 
-    The import takes a second, and several on a busy machine. Without this, the first run that opens a model waits for
-    the import.
+    The import takes a second, and several on a busy machine. If this function is not called, the first run that opens a
+    model waits for the import.
     """
     interfaces = {provider.interface for provider in PROVIDERS.values() if provider.is_configured(environment)}
     if interfaces - {"messages"}:
@@ -129,4 +129,4 @@ def check_extra() -> None:
     """Raise `UsageProblem` if the extra that the client needs is missing."""
     if not _has_extra():
         hint = f"install it: {install_command('anthropic')}"
-        raise UsageProblem("models of Anthropic need the extra anthropic", hint=hint)
+        raise UsageProblem("Anthropic's models need the extra anthropic", hint=hint)

@@ -23,7 +23,7 @@ _REFUSALS = frozenset({400, 404, 422})
 class OpenAIModel(HttpModel):
     """A model behind the chat completions of an OpenAI-compatible server. Use `open_openai`.
 
-    Structure is asked for as `json_schema`, then `json_object`, then in plain text.
+    A structured reply is requested as `json_schema`, then as `json_object`, then in plain text.
     """
 
     modes = ("json_schema", "json_object", "text")
@@ -34,7 +34,7 @@ class OpenAIModel(HttpModel):
     path_of_models = "/models"
 
     async def context_window(self) -> ContextWindow | None:
-        """Ask the server for the context window of the model, within `ASK_SECONDS`; None if the server states none."""
+        """Ask the server for the model's context window, within `ASK_SECONDS`; None if the server does not state it."""
         return await ask_window(self._address, self._name, self._ask)
 
     def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
@@ -62,8 +62,9 @@ class ResponsesModel(OpenAIModel):
     """A model behind OpenAI's Responses API. Use `open_openai` with `responses`.
 
     The server stores nothing. So each request asks for the reasoning in encrypted form, and the next attempt of the
-    same visit sends it back. If the server refuses to send the reasoning, later requests do not ask for it. If the
-    server refuses to accept the reasoning, the request is sent again at once without it. Both refusals cost nothing.
+    same visit sends the reasoning back. If the server refuses to send the reasoning, later requests do not ask for the
+    reasoning. If the server refuses to accept the reasoning, the request is sent again at once without it. Both
+    refusals cost nothing.
     """
 
     provider = "openai-responses"

@@ -54,9 +54,9 @@ _FINAL = frozenset(
 )
 _REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED, FaultKind.NO_API}
 NO_COMPLETION = frozenset({FaultKind.BAD_REPLY, FaultKind.NO_API})
-"""The faults of replies that are not chat completions. The address may belong to another service."""
+"""The faults for answers that are not from a model's API. The address may belong to another service."""
 LACKS_REPLY = "the recording has no reply"
-"""The first words of the fault of a recording that has no reply to a prompt."""
+"""The first words of a recording's fault for a prompt without a recorded reply."""
 
 
 class Fault(Value):
@@ -68,19 +68,19 @@ class Fault(Value):
     retry_after: float | None = None
     """The seconds that the server asks to wait."""
     unpaid: bool = False
-    """Whether nothing was charged for this fault, although its kind is usually charged. An example is an error of a
-    local gateway.
+    """Whether the provider charged nothing for this fault, although faults of this kind are usually charged. An example
+    is an error of a local gateway.
     """
 
 
 HEARD_MAX = 4_000
-"""How many characters of an unfinished reply are shown at most."""
+"""The largest number of characters of an unfinished reply that are shown."""
 
 Heard = Callable[[int, Callable[[], str]], None]
 """A function that is called while a streamed reply comes in.
 
-It takes the number of characters that the model has written so far, with its reasoning. Its second argument is a
-function that returns the last `HEARD_MAX` characters of the reply's text, without reasoning and key.
+Its first argument is the number of characters that the model has written so far, including its reasoning. Its second
+argument is a function that returns the last `HEARD_MAX` characters of the reply's text, without reasoning and key.
 """
 
 
@@ -96,12 +96,12 @@ class ModelRequest:
     user: str
     timeout_seconds: float
     output_tokens_max: int
-    """The largest number of tokens in the reply. The server is told to stop there."""
+    """The largest number of tokens in the reply. The server stops the reply at this number."""
     schema: Mapping[str, Any] | None = None
     """The JSON Schema that the reply has to fit; None for free text."""
     schema_name: str = "reply"
     material: Mapping[str, Any] = field(default_factory=dict)
-    """The prompt's context in structured form, for models in this process. It is never sent."""
+    """The prompt's context in structured form, for models in this process. It is never sent to a server."""
     run: str = ""
     """The id of the run, the first part of `client_request_id`; empty outside of a run."""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class ModelRequest:
     """The lengths of the prefixes of the user message that later requests for the same purpose may repeat, ascending.
     """
     visit: str = ""
-    """A name that the attempts of one visit of a step share; empty if nothing is kept between attempts."""
+    """A name that the attempts of one visit of a step share; empty if the model keeps no reasoning between attempts."""
     heard: Heard | None = field(default=None, compare=False)
     """Called with each piece of a streamed reply; None for no call."""
 
@@ -139,9 +139,9 @@ class Reply:
     mode: str = "text"
     """How structure was requested: `json_schema`, `json_object`, `tool`, `tool_offered` or `text`."""
     notices: tuple[str, ...] = ()
-    """Notices for people about the reply: what the server refused, and where the text was found."""
+    """Notices for people about the reply, such as a refused parameter or an unusual place of the text."""
     original: str = ""
-    """The text that the model wrote, if its JSON was broken and `text` has the repaired JSON; else empty."""
+    """The text that the model wrote, if its JSON was broken and `text` has the repaired JSON; otherwise empty."""
 
 
 class Model(Protocol):

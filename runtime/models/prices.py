@@ -14,9 +14,10 @@ def find_price(
 ) -> Price | None:
     """Return the price of a model at a server; None if it is unknown.
 
-    `own` is the user's table by model name, and takes precedence. `base_url` selects the provider (None: OpenAI),
-    because prices differ between providers. `at` (UTC seconds since 1970) is the day whose prices count. If prices
-    change with the hour, the highest price counts. The list is the snapshot in genai-prices; nothing is downloaded.
+    `own` is the user's own price table by model name, and takes precedence. `base_url` selects the provider (None:
+    OpenAI), because prices differ between providers. `at` (UTC seconds since 1970) is the day whose prices count. If
+    prices change with the hour, the highest price counts. The list is the snapshot in genai-prices; nothing is
+    downloaded.
     """
     if own is not None and name in own:
         return own[name]
@@ -32,14 +33,14 @@ def find_price(
 
 
 _SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:]|$)")
-"""Names of models that search the web without being asked, and charge for each search."""
+"""A pattern for models that search the web without a request for it, and whose provider charges for each search."""
 
 
 def price_in_list(provider: str, model: Any, at: float) -> Price | None:
-    """Return the price of a listed model on a day; None if the tokens of a call do not limit its cost.
+    """Return the price of a listed model on a day; None if a call can cost more than its tokens.
 
-    This is so for a model that is not priced by tokens. It is also so for a model that searches the web without being
-    asked, unless the list has a price for each request.
+    That is the case for a model that is not priced by tokens. It is also the case for a model that searches the web
+    without a request for it, unless the list has a price per request.
     """
     day = datetime.fromtimestamp(at, UTC)
     hours = [model.get_prices(day.replace(hour=half // 2, minute=half % 2 * 30)) for half in range(48)]
@@ -68,7 +69,7 @@ _RATES = {
     "cache_write_1h": "cache_write",
     "reasoning": "output",
 }
-"""The kinds of tokens of a call. The value is the kind whose price counts if the list has no price for the key."""
+"""The kinds of tokens of a call. Each value is the kind whose price is used if the list has no price for the key."""
 _NAMES = {"reasoning": "output_reasoning"}
 
 

@@ -31,7 +31,7 @@ class CallLimiter:
         by_provider: Mapping[str, int] | None = None,
         per_run: int = 16,
     ) -> None:
-        """Take the largest number of calls in flight for each provider, for some providers by name, and for one run."""
+        """Store the largest numbers of calls in flight: per provider, for some providers by name, and for one run."""
         own = dict(by_provider or {})
         self._provider: dict[str, trio.CapacityLimiter] = defaultdict(lambda: trio.CapacityLimiter(per_provider))
         self._provider |= {name: trio.CapacityLimiter(most) for name, most in own.items()}
@@ -43,7 +43,9 @@ class CallLimiter:
         of_models: Mapping[str, str] = MappingProxyType({}),
         turn: CallSlot = lambda _model="": nullcontext(),
     ) -> CallSlot:
-        """Return the slots of one run. `provider` is for the run's model, `of_models` for other models.
+        """Return the slots of one run.
+
+        `provider` is the provider of the run's model, and `of_models` has the providers of other models.
 
         `turn` opens the context in which a call may be sent under the rate limits of its server.
         """
@@ -62,7 +64,7 @@ PROBE_SECONDS = 10.0
 """The time limit of one request for a provider's models, in seconds."""
 
 Listed = frozenset[str] | Fault
-"""The names of a provider's models, or the fault of the request. There may be no names."""
+"""The names of a provider's models, or the fault of the request. The set of names may be empty."""
 
 
 @runtime_checkable
@@ -88,7 +90,7 @@ class Probes:
     async def ask(
         self, provider: str, model: Askable, fault: Fault | None, *, fresh: float, clock: Clock
     ) -> Fault | None:
-        """Return None if a provider is available, else its fault.
+        """Return None if a provider is available, otherwise its fault.
 
         `fault` is the reason for waiting. If the reason is a missing model, the provider is available once it lists the
         model. A refusal that is at most `fresh` seconds old is returned again.

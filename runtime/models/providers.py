@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 OPENAI_URL = "https://api.openai.com/v1"
-"""The base URL of OpenAI, for when no URL is set."""
+"""The base URL of OpenAI, which is used if no URL is set."""
 ANTHROPIC_URL = "https://api.anthropic.com"
-"""The base URL of Anthropic. The paths of its interface contain the version."""
+"""The base URL of Anthropic. It has no version, because the paths of Anthropic's interface contain the version."""
 
 CALL_SECONDS = 120.0
-"""The time limit of one call in seconds if nobody sets one."""
+"""The time limit of one call, in seconds, if no other limit is set."""
 LOCAL_CALL_SECONDS = 600.0
 """The time limit of one call to a server on this machine or in a private network. Such a server may load the model
 first and write slowly.
@@ -44,8 +44,8 @@ _PRIVATE = tuple(
 )
 """The addresses that count as private networks.
 
-`is_private` of `ipaddress` also holds for Teredo, which leaves the network, and for addresses that are reserved or only
-for examples.
+`ipaddress.is_private` is not used: it also accepts Teredo addresses, which leave the network, and addresses that are
+reserved or for examples.
 """
 
 
@@ -53,19 +53,17 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
     """Return the base URL without its trailing slash.
 
     The URL must be `https`, or plain `http` to this machine or to a private address in digits. A name could resolve to
-    any address, and the key and the prompt would be sent unencrypted.
+    any address, and the key and the prompt would be sent there unencrypted.
 
     Raises:
-        UsageProblem: naming `place`, never the URL itself, which may hold a password.
+        UsageProblem: the URL is not valid. The error names `place`, but not the URL, which may contain a password.
     """
     try:
         parts = urlsplit(text.strip())
         host = parts.hostname or ""
         _ = parts.port
     except ValueError:
-        raise UsageProblem(
-            "not a URL, or one whose host or port is not valid", place=place, hint=f"such as {OPENAI_URL}"
-        ) from None
+        raise UsageProblem("not a URL with a valid host and port", place=place, hint=f"such as {OPENAI_URL}") from None
     if parts.scheme not in {"http", "https"} or not host:
         raise UsageProblem("not an http or https URL", place=place, hint=f"such as {OPENAI_URL}")
     if not is_name(host):
@@ -73,12 +71,12 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
     if "@" in parts.netloc:
         raise UsageProblem("holds a user name or password", place=place, hint="put the key into OPENAI_API_KEY")
     if parts.query or parts.fragment:
-        raise UsageProblem("holds a query or fragment", place=place, hint="end it at the path, such as /v1")
+        raise UsageProblem("holds a query or fragment", place=place, hint="end the URL after its path, such as /v1")
     if any(character.isspace() or not character.isprintable() for character in parts.geturl()):
         raise UsageProblem("holds white space or control characters", place=place, hint=f"such as {OPENAI_URL}")
     if parts.scheme == "http" and not is_local(host):
         raise UsageProblem(
-            "plain http would send the key and the prompt in the clear",
+            "plain http would send the key and the prompt unencrypted",
             place=place,
             hint="use https, localhost, or a private address in digits such as 192.168.1.5",
         )
@@ -100,7 +98,7 @@ def check_key(text: str, *, place: str) -> str:
     """Return an API key without blanks around it. Raises `UsageProblem` for a text that cannot be a key."""
     key = text.strip()
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise UsageProblem("holds characters that no key has", place=place, hint="copy the key again")
+        raise UsageProblem("has characters that no key contains", place=place, hint="copy the key again")
     return key
 
 
@@ -166,7 +164,9 @@ ProviderName = Literal[
     "llamacpp",
     "vllm",
 ]
-"""`openai` also stands for every server with OpenAI's chat completions that has no name here."""
+"""The names of providers. `openai` also stands for every server with OpenAI's chat completions that has no name of its
+own.
+"""
 Interface = Literal["chat", "responses", "messages"]
 """OpenAI's chat completions, OpenAI's Responses API, or Anthropic's Messages API."""
 
@@ -189,7 +189,7 @@ class Provider:
     responses: tuple[str, ...] = ()
     """Patterns of the models that use the Responses API if the base URL is the provider's own."""
     model: str = ""
-    """A model to suggest to a person; empty if only the server knows its models."""
+    """A model that messages suggest; empty if only the server knows its models."""
     port: int = 0
     """The usual port of a local server, which needs no key; 0 for an online service."""
     path: str = ""
@@ -314,9 +314,9 @@ PROVIDERS: Mapping[ProviderName, Provider] = {
 
 
 PromptCache = Literal["auto", "on", "off"]
-"""Which servers get the fields of the prompt cache. `auto` means only OpenAI's and Anthropic's own servers."""
+"""The servers that get the fields of the prompt cache. `auto` means only OpenAI's and Anthropic's own servers."""
 VARIABLE = "REPLAN_PROMPT_CACHE"
-"""The environment variable that holds a `PromptCache`."""
+"""The environment variable for a `PromptCache`."""
 
 _MARK: Mapping[str, Any] = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 _MARKED_FROM = (5, 6)
@@ -327,17 +327,23 @@ def prompt_cache_of(environment: Mapping[str, str]) -> PromptCache:
     """Return the setting of the environment, by default `auto`. Raises `UsageProblem` for an unknown value."""
     text = environment.get(VARIABLE, "").strip().lower() or "auto"
     if text not in get_args(PromptCache):
-        raise UsageProblem(f"{text[:40]!r} is unknown", place=VARIABLE, hint="auto, on or off")
+        raise UsageProblem(f"{text[:40]!r} is unknown", place=VARIABLE, hint="use auto, on or off")
     return cast("PromptCache", text)
 
 
 def sends_cache_fields(setting: PromptCache, base_url: str) -> bool:
-    """Return whether the cache fields are sent to a server. Other servers may refuse unknown fields."""
+    """Return whether the cache fields are sent to a server.
+
+    With `auto`, servers of other providers do not get them, because they may refuse unknown fields.
+    """
     return setting == "on" or (setting == "auto" and base_url in (OPENAI_URL, ANTHROPIC_URL))
 
 
 def matches_marks_only(model: str) -> bool:
-    """Return whether a model's cache matches only marked prefixes: GPT-5.6 and later, also with a provider's prefix."""
+    """Return whether a model's cache matches only marked prefixes.
+
+    This is so for GPT-5.6 and later. The name may have a provider's prefix.
+    """
     matched = _GPT.fullmatch(model)
     return matched is not None and (int(matched[1]), int(matched[2] or 0)) >= _MARKED_FROM
 
@@ -346,8 +352,8 @@ def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marke
     """Return a body of an OpenAI interface with the run's cache key. With `marked`, its messages get marks.
 
     One mark ends the system message. Further marks end those prefixes of the user message that later requests may
-    repeat. The provider accepts four marks. The provider's default mark at the end of the prompt is disabled: no other
-    prompt begins with this whole prompt.
+    repeat. The provider accepts four marks. The provider's default mark at the end of the prompt is disabled, because
+    no other prompt begins with this whole prompt.
     """
     fields = dict(body)
     if request.run:

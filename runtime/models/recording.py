@@ -27,18 +27,18 @@ FILE_BYTES_MAX = 64 * 1024 * 1024
 FINGERPRINT_LENGTH = 32
 """The length of a fingerprint: the first 128 bits of a SHA-256, in hex, like the hashes of prompts in requests."""
 DIFF_LINES_MAX = 12
-"""How many lines of the difference between two prompts a fault shows."""
+"""The largest number of lines of a difference between two prompts that a fault shows."""
 LINE_MAX = 160
-"""The largest number of characters of each of these lines."""
+"""The largest number of characters of each shown line of the difference."""
 _END = b"\n...\n"
 _TOO_LARGE = f"the file is over {FILE_BYTES_MAX // 1024**2} MiB"
-_FOLDER = "name a file in a folder of yours"
+_FOLDER = "name a file in a folder that you may change"
 SAID = "the recording "
 """The first words of the message of every fault of a recording."""
 
 
 class RecordingMode(StrEnum):
-    """The mode of a recording: how a prompt that it lacks is answered."""
+    """The mode of a recording: what happens for a prompt without a recorded reply."""
 
     STRICT = "strict"  # a fault, which shows the first difference between the prompts
     LENIENT = "lenient"  # the reply that was recorded to the same request, whatever its prompt was
@@ -59,11 +59,11 @@ class RecordedAnswer:
     fingerprint: str
     answer: Reply | Fault
     prompt: Callable[[], tuple[str, str] | None]
-    """Returns the system and the user message of the prompt; None if they are no longer known."""
+    """A function that returns the system and the user message of the prompt, or None if they are no longer known."""
 
 
 class RecordingModel:
-    """Answers from a recording: first by the fingerprint of the prompt, then as its mode says.
+    """Answers from a recording: by the fingerprint of the prompt, or else as the mode says.
 
     If a prompt has several answers, the answer to the same request is used, else the first unused answer.
     """
@@ -82,10 +82,10 @@ class RecordingModel:
 
         Args:
             answers: in the order in which they were recorded.
-            mode: what answers a prompt that the recording lacks.
+            mode: what happens for a prompt without a recorded reply.
             name: the model's name.
             redacted: returns a text without secrets; fingerprints are computed from redacted texts.
-            missing: the model that is asked in the mode `record`.
+            missing: the model that answers prompts without a recorded reply in the mode `record`.
             add: adds the reply of `missing` to the recording.
         """
         self._answers, self._mode, self._name = list(answers), mode, name
@@ -98,7 +98,7 @@ class RecordingModel:
         return self._name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the recorded answer, else the answer of the model for missing prompts, else a fault."""
+        """Return the recorded answer, or the answer of the model `missing`, or a fault."""
         await trio.lowlevel.checkpoint()
         system, user = self._redacted(request.system), self._redacted(request.user)
         printed = fingerprint(system, user)
@@ -115,17 +115,20 @@ class RecordingModel:
                 try:
                     added = self._add(request, answer)
                 except UsageProblem as problem:  # The run parks, and goes on when the file can be written.
-                    return Fault(kind=FaultKind.NOT_FOUND, message=f"{SAID}has not taken the reply: {problem}")
+                    return Fault(kind=FaultKind.NOT_FOUND, message=f"{SAID}cannot store the reply: {problem}")
                 self._used.add(len(self._answers))
                 self._answers.append(added)
             return answer
         return Fault(kind=FaultKind.NOT_FOUND, message=self._divergence(request.request_id, system, user))
 
     async def aclose(self) -> None:
-        """Do nothing: the model for missing answers is closed by its opener."""
+        """Do nothing. The caller that opened the model `missing` closes it."""
 
     def _choose(self, places: Sequence[int], request_id: str, *, only_own: bool = False) -> int | None:
-        """Return the answer to the same request, else the first unused answer, else an answer for the same call."""
+        """Return the place of an answer.
+
+        It is the answer to the same request, else the first unused answer, else an answer for the same call.
+        """
         own = next((place for place in places if self._answers[place].request_id == request_id), None)
         if own is not None:
             return own
@@ -136,21 +139,24 @@ class RecordingModel:
         return next((place for place in places if _call_of(self._answers[place].request_id) == call), None)
 
     def _divergence(self, request_id: str, system: str, user: str) -> str:
-        """Return the text of a fault: the first difference from the recorded prompt of the request, or of its step."""
+        """Return the message of a fault.
+
+        It shows the first difference from the recorded prompt of the request or of its step.
+        """
         call, step = _call_of(request_id), request_id.partition("/")[0]
         nearest = [answer for answer in self._answers if _call_of(answer.request_id) == call]
         nearest += [answer for answer in self._answers if answer.request_id.partition("/")[0] == step][-1:]
         if not nearest:
-            return f"{LACKS_REPLY} for {request_id!r}, and none for its step: the run took another way"
+            return f"{LACKS_REPLY} for {request_id!r} or its step, because the run took another course"
         other = nearest[0]
         then = other.prompt()
         cause = f"{LACKS_REPLY} to the prompt of {request_id!r}"
         if then is None:
-            return f"{cause}; that of {other.request_id!r} has another fingerprint, and cannot be rendered any more"
+            return f"{cause}; the recorded prompt of {other.request_id!r} differs, and cannot be shown any more"
         difference = prompt_difference(then, (system, user))
         if not difference:
-            return f"{cause}: it has more requests with this prompt than replies"
-        return f"{cause}; it differs from that of {other.request_id!r} (- recorded, + asked now):\n{difference}"
+            return f"{cause}: this run has more requests with this prompt than the recording has replies"
+        return f"{cause}; the prompt differs from that of {other.request_id!r} (- recorded, + sent now):\n{difference}"
 
 
 def prompt_difference(then: tuple[str, str], now: tuple[str, str]) -> str:
@@ -177,7 +183,7 @@ class _FileReply(Value):
     request: str
     fingerprint: str
     system: str = ""
-    """The hash of the system message, which stands once in the file."""
+    """The hash of the system message. The file contains each system message once."""
     user: str
     reply: str
     model: str = ""
@@ -209,7 +215,7 @@ class RecordingFile:
     _systems: dict[str, str] = field(default_factory=dict)
 
     def read(self, *, may_be_missing: bool) -> list[RecordedAnswer]:
-        """Return the answers in the file. Raises `UsageProblem` if it cannot be read or is no recording."""
+        """Return the answers in the file. Raises `UsageProblem` if the file cannot be read or is not a recording."""
         place = str(self.path)
         hint = "record it: recorded:FILE?record=MODEL, or pytest --replan-record"
         number, replies = 0, list[_FileReply]()
@@ -223,7 +229,7 @@ class RecordingFile:
                 raise UsageProblem(_TOO_LARGE, place=place)
             for number, value in enumerate(yaml.load_all(data[: _whole(data)].decode(), _LOADER), 1):
                 if not isinstance(value, dict) or (number == 1 and "recording" not in value):
-                    raise UsageProblem("this is not a recording", place=place, hint=hint)
+                    raise UsageProblem("this file is not a recording", place=place, hint=hint)
                 part = _Part.model_validate(value)
                 self._systems |= part.systems
                 replies += part.replies
@@ -238,21 +244,21 @@ class RecordingFile:
         except (yaml.YAMLError, ValueError, RecursionError):
             raise UsageProblem("not YAML", place=place, hint=hint) from None
         if number == 0:
-            raise UsageProblem("this is not a recording", place=place, hint=hint)
+            raise UsageProblem("this file is not a recording", place=place, hint=hint)
         return [self._answer(reply) for reply in replies]
 
     def check_writable(self) -> None:
-        """Raise `UsageProblem` if the file cannot be written, before a reply is paid for."""
+        """Raise `UsageProblem` if the file cannot be written. Call this before a reply is paid for."""
         folder = self.path.absolute().parent
         if not (folder.is_dir() and os.access(folder, os.W_OK)):
-            raise UsageProblem("there is no folder to write it in", place=str(self.path), hint=_FOLDER)
+            raise UsageProblem("its folder does not exist, or cannot be written", place=str(self.path), hint=_FOLDER)
         if self.path.exists() and not os.access(self.path, os.W_OK):
             raise UsageProblem("cannot be written: permission denied", place=str(self.path), hint=_FOLDER)
 
     def add(self, request: ModelRequest, reply: Reply) -> RecordedAnswer:
         """Add a reply, without the secrets of its prompt and its text, to the end of the file, durably.
 
-        Raises `UsageProblem` if that is not possible, or if the file would be too large.
+        Raises `UsageProblem` if the file cannot be written or would be too large.
         """
         system, user = self.redacted(request.system), self.redacted(request.user)
         added = _FileReply(
@@ -314,13 +320,16 @@ class RecordingFile:
 
 
 def _whole(data: bytes) -> int:
-    """Return the length of the documents that are whole: texts are indented, so only an end has `...` in column 0."""
+    """Return the length of the complete documents.
+
+    Texts are indented, so `...` in column 0 is always the end of a document.
+    """
     last = data.rfind(_END)
     return len(data) if last < 0 else last + len(_END)
 
 
 def _open_end(file: BinaryIO) -> bytes:
-    """Go to the place of the next document, cut off what a crash has left there, and return the missing `...`."""
+    """Move to the end of the last complete document, cut off an incomplete document, and return the missing `...`."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - len(_END)))
     if file.read() == _END:

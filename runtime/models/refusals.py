@@ -1,7 +1,7 @@
 """The parameters that servers refuse, and how a call is sent again without them. Pure.
 
-`configs/providers.yaml` lists these parameters. A parameter that the user has set is never changed: its refusal is the
-answer.
+`configs/providers.yaml` lists these parameters. A parameter that the user has set is never changed: if the server
+refuses it, the call fails.
 """
 
 import re
@@ -14,14 +14,14 @@ from runtime.models.port import Fault, FaultKind
 CACHE, STREAM = "prompt_cache", "stream"
 """The names of the rows for the fields about the prompt cache, and for all fields about streams."""
 WITHOUT = "without"
-"""The way of sending a parameter that leaves it out."""
+"""The way that leaves a parameter out of the request."""
 DAY_SECONDS = 86_400.0
 """How long a refusal is remembered, in seconds. Another server may answer at the address tomorrow."""
 
 _OTHER_CAUSES = frozenset({FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
 
 Ways = Mapping[str, str]
-"""How parameters are sent to a server, by parameter: another name, a weaker way, or `WITHOUT`."""
+"""The changed ways of sending parameters to a server, by parameter: another name, a weaker way, or `WITHOUT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class Refusable:
     instead: str = ""
     """The parameter's other name; empty if it has no other name."""
     weaker: tuple[str, ...] = ()
-    """The weaker ways to ask for structure, the strongest first; empty if the parameter does not ask for structure."""
+    """The weaker ways to ask for a structured reply, the strongest first; empty if the parameter does not ask for one.
+    """
     statuses: tuple[int, ...] = (400, 422)
 
 
@@ -50,14 +51,17 @@ class Asking:
     ways: dict[str, str]
     """How parameters are sent now."""
     own: Collection[str] = ()
-    """The names of the user's settings, both as settings and as sent parameters."""
+    """The names of the user's settings, and the names under which they are sent."""
     refused: list[str] = field(default_factory=list)
     """The parameters and ways that the server has refused so far."""
     notices: list[str] = field(default_factory=list)
-    """Notices about changes because of refusals, in words."""
+    """Notices for people about parameters that were changed after a refusal."""
 
     def shape(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Change the parameters of a body according to `ways`, and return it. What the user has set stays."""
+        """Change the parameters of a body according to `ways`, and return the body.
+
+        Parameters of the user are not changed.
+        """
         for name, way in self.ways.items():
             row = self.rows.get(name)
             if row is None or row.weaker or name not in body or name in self.own:
@@ -70,7 +74,7 @@ class Asking:
     def change_ways(self, fault: Fault, sent: Collection[str], mode: str) -> bool:
         """Change `ways` if a fault refuses a parameter that can be sent in another way. Return whether a way is left.
 
-        `sent` has the parameters of the request. `mode` is the way in which structure was asked for.
+        `sent` has the parameters of the request. `mode` is the way in which a structured reply was requested.
         """
         name = self._refused_by(fault, sent)
         if name is None or name in self.own:

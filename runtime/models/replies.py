@@ -1,7 +1,7 @@
 """Reads a model's reply: finds its one JSON value, and parses it strictly.
 
 `read_reply(text)` never raises. It returns either the value, or a code of the closed set `ReplyCode` with a message.
-Every pass over the text is linear, since the text is untrusted.
+Every pass over the text takes linear time, because the text is untrusted.
 """
 
 import json
@@ -71,7 +71,9 @@ class Unreadable:
 
 
 BYTES_MAX = 4 * 1024 * 1024
-"""The largest reply that is read. A plan of a hundred steps has about 60 KiB; the rest is room for prose."""
+"""The size of the largest reply that is read, in bytes. A plan of a hundred steps has about 60 KiB, so there is room
+for prose.
+"""
 
 DEPTH_MAX = 100
 """The deepest nesting that is read. Plans have four levels. Python's parser fails near 1,000."""
@@ -82,7 +84,7 @@ VALUES_MAX = 400_000
 PHRASE_MAX = 200
 """The largest number of characters of a phrase that counts as repeated."""
 REPEATED_MIN = 400
-"""The least number of characters that a phrase and its repetitions have at the end of a text."""
+"""The smallest total length, in characters, of a phrase and its repetitions at the end of a text."""
 
 _THINK, _THINK_END = "<think>", "</think>"
 _FENCES_MAX = 64
@@ -108,9 +110,9 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
 
     The candidates, in this order: the whole text if it is an object or array; the first fenced object, else the first
     fenced array; the text from the first brace to the last, or from the first bracket to the last if the brackets
-    enclose the braces; a bare scalar. The whole text is first, since a fence inside it is part of a string. A candidate
-    that is not JSON but a Python literal (single quotes, `True`, `None`) is read as such a literal, since some models
-    write Python. Nothing else is repaired here (`runtime.models.http_model`).
+    enclose the braces; a bare scalar. The whole text is the first candidate, because a fence inside JSON is part of a
+    string. A candidate that is not JSON but a Python literal (single quotes, `True`, `None`) is read as such a literal,
+    because some models write Python. Nothing else is repaired here (`runtime.models.http_model`).
 
     If no candidate parses, the first error that is not `NOT_JSON` is returned, else the last candidate's error.
     """
@@ -146,7 +148,7 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
 
 
 def _explain(text: str, error: Unreadable) -> Unreadable:
-    """Return why a text is not readable: the fault of the whole text, or else the error of its JSON."""
+    """Return why a text is not readable: an error of the whole text, or else the error of its JSON."""
     if error.code is not ReplyCode.NOT_JSON:
         return error
     phrase = repeated_phrase(text)
@@ -228,7 +230,7 @@ def _read_value(text: str, depth_max: int) -> Parsed | Unreadable:
 
 
 class _Stop(ValueError):
-    """Carries a result out of the parser's hooks. It never leaves this module."""
+    """An exception that carries a result out of the parser's hooks. It is caught in this module."""
 
     def __init__(self, code: ReplyCode, message: str) -> None:
         self.result = Unreadable(code, message)
@@ -348,7 +350,7 @@ def _python_as_json(text: str) -> str | None:
 
 
 def respell(text: str) -> str:
-    """Return the inside of a Python string as the inside of a JSON string."""
+    """Return the content of a Python string literal as the content of a JSON string."""
     return _RESPELLED.sub(_respell, text)
 
 

@@ -20,9 +20,9 @@ _FAILED = frozenset({"incomplete", "failed", "cancelled"})
 class ResponseReader(AnswerReader):
     """Reads a response.
 
-    The reply is the text of its final messages, without messages that comment on the work. If there is no text, the
+    The reply is the text of its final messages. Messages that comment on the work are ignored. If there is no text, the
     reply is the arguments of its only function call, else its refusal. Reasoning is counted, but is not a part of the
-    reply. A stream ends only with an event that has the whole response. Invalid usage counts as not reported.
+    reply. A stream is complete only after an event that has the whole response. Invalid usage counts as not reported.
     """
 
     called = "response"
@@ -37,7 +37,10 @@ class ResponseReader(AnswerReader):
         self._usage: Any = None
 
     def output_to_keep(self) -> tuple[Mapping[str, Any], ...]:
-        """Return the items of the output that the next request can send back; none without encrypted reasoning."""
+        """Return the items of the output that the next request can send back.
+
+        Without encrypted reasoning, there are none.
+        """
         items = [fields_of(item) for item in self._items]
         types = {item.get("type") for item in items}
         encrypted = any(item.get("type") == "reasoning" and item.get("encrypted_content") for item in items)
@@ -133,7 +136,7 @@ class ResponseReader(AnswerReader):
 
     def _grow_if_text(self, pieces: list[str], piece: Any) -> None:
         if not isinstance(piece, str):
-            self._broken = "a text of the response is not text"
+            self._broken = "a response whose text is not a string"
         elif piece:
             self._append_text(pieces, piece)
 
@@ -188,7 +191,10 @@ class KeptReasoning:
         self._size = 0
 
     def items_for(self, request: ModelRequest) -> tuple[Mapping[str, Any], ...]:
-        """Return the items between the prompt and the feedback of a request; empty if the prompt has changed."""
+        """Return the kept items, which are sent between a request's prompt and its feedback.
+
+        There are none if the prompt has changed.
+        """
         kept = self._visits.get((request.run, request.visit))
         if kept is None or not request.repeated:
             return ()
@@ -198,7 +204,10 @@ class KeptReasoning:
         return kept.items if fits and feedback and kept.prompt == prompt and kept.feedback != feedback else ()
 
     def add(self, request: ModelRequest, output: tuple[Mapping[str, Any], ...], usage: Usage | None) -> None:
-        """Keep the output of a reply after the items that its request had. Without usage, nothing is kept."""
+        """Keep the output of a reply, after the kept items that its request contained.
+
+        A reply without usage is not kept.
+        """
         earlier = self.items_for(request)
         self.forget(request)
         if not (output and usage and request.run and request.visit and request.repeated) or usage.contradictory:
@@ -212,7 +221,7 @@ class KeptReasoning:
             self._size -= self._visits.popitem(last=False)[1].size
 
     def forget(self, request: ModelRequest) -> None:
-        """Drop what is kept for the visit of a request."""
+        """Drop the kept items of a request's visit."""
         kept = self._visits.pop((request.run, request.visit), None)
         self._size -= 0 if kept is None else kept.size
 

@@ -21,7 +21,7 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
 NODES_MAX = 50_000
-"""Keys and values of a script after expansion of its aliases."""
+"""The largest number of keys and values of a script, after its aliases are expanded."""
 
 _TRY = re.compile(r"\.t\d+$")
 _ENTRY_KEYS = frozenset({"reply", "fault"})
@@ -59,11 +59,11 @@ class _Scripted:
 class ScriptedModel:
     """Answers from a script.
 
-    `place` names the script in messages. `lines` holds the lines of its keys and list entries. `used` counts the used
-    entries of each step's list.
+    `place` names the script in messages. `lines` has the line numbers of its keys and list entries. `used` counts the
+    used entries of each step's list.
 
-    A request beyond the end of its step's list gets `NOT_FOUND`, which is final: the script does not fit the run. This
-    is not an exception: an exception would count as a bug of the actor.
+    If a step's list has no further entry, the request gets the final fault `NOT_FOUND`, because the script does not fit
+    the run. It is not an exception, which would count as a bug of the actor.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ScriptedModel:
         for key, value in script.items():
             where = self.place_of(key)
             if not isinstance(key, str):
-                raise UsageProblem("a key is not a text", place=where, hint="keys are step ids or request ids")
+                raise UsageProblem("a key is not a string", place=where, hint="keys are step ids or request ids")
             if "/" in key:
                 self._exact[key] = _read_entry(value, where)
             elif isinstance(value, list):
@@ -93,7 +93,7 @@ class ScriptedModel:
 
     @classmethod
     def from_file(cls, path: str | Path, *, clock: Clock | None = None, used: Mapping[str, int] | None = None) -> Self:
-        """Read a YAML or JSON file. Raises `UsageProblem` with the place in it."""
+        """Read a YAML or JSON file. Raises `UsageProblem`, which names the line."""
         place = str(path)
         try:
             with Path(path).open("rb") as file:
@@ -141,15 +141,13 @@ class ScriptedModel:
         return entry.answer
 
     async def aclose(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing, because no connection is open."""
 
     def _next(self, step: str, request_id: str) -> _Scripted:
         at = self._used.get(step, 0)
         entries = self._lists.get(step, [])
         if at >= len(entries):
-            text = (
-                f"{self._place}: the {len(entries)} replies of step {step!r} are used up, and {request_id} asks for one"
-            )
+            text = f"{self._place}: no reply is left for {request_id}; step {step!r} has {len(entries)} replies"
             return _Scripted(Fault(kind=FaultKind.NOT_FOUND, message=text), delay_seconds=0.0)
         self._used[step] = at + 1
         return entries[at]
@@ -197,7 +195,7 @@ class _FastLoader(_Limited, yaml.CSafeLoader):
 def _compose(text: str) -> "tuple[_Loader | _FastLoader, yaml.Node | None]":
     """Return a loader and the tree of nodes of a YAML text; no tree for an empty text.
 
-    PyYAML's own parser reads what libyaml refuses, and names the cause of the refusal.
+    If libyaml refuses the text, PyYAML's own parser reads it, and names the cause of an error.
     """
     if yaml.__with_libyaml__ and "\t" not in text:
         with suppress(yaml.scanner.ScannerError, yaml.parser.ParserError, yaml.reader.ReaderError, UnicodeEncodeError):
@@ -240,6 +238,8 @@ def _read_entry(value: Any, where: str) -> _Scripted:
             else json.dumps(entry.reply, ensure_ascii=False, allow_nan=False)
         )
     except (TypeError, ValueError) as error:
-        raise UsageProblem(f"not a JSON value: {error}", place=where, hint="quote dates and the like") from None
+        raise UsageProblem(
+            f"not a JSON value: {error}", place=where, hint="put dates and similar values into quotes"
+        ) from None
     reply = Reply(text=text, usage=entry.usage, model="scripted", finish_reason=entry.finish_reason)
     return _Scripted(reply, entry.delay_seconds)

@@ -1,7 +1,7 @@
 """What a home knows about the servers of its models: refused parameters, costs of errors, and rate limits.
 
-A rate limit is a window: a number of requests, and the time at which all of them are available again. If the server has
-a bucket that refills continuously, this is the time when the bucket is full. So one rule fits windows and buckets.
+A rate limit is a window: a number of requests, and the time at which all of them are available again. For a bucket that
+refills continuously, this is the time when the bucket is full. So one rule works for windows and buckets.
 """
 
 import fcntl
@@ -29,8 +29,8 @@ from runtime.models.refusals import DAY_SECONDS, Refusals
 FIRST_CALLS = 10
 """The largest number of calls in flight to a server that has not answered yet. Its limits are not known."""
 RESET_MAX = 120.0
-"""The longest time in seconds that calls wait for a reset. If the reset comes later, calls are sent after this time.
-When the server refuses them, their runs wait for the provider.
+"""The longest time in seconds that calls wait for a reset. If the reset comes later, calls are sent after this time. If
+the server refuses these calls, their runs wait for the provider.
 """
 MARGIN = 1.0
 """Seconds that are added to each reset, because some servers round it down."""
@@ -45,7 +45,9 @@ _HEADERS = {
     REQUESTS: ("x-ratelimit-{}-requests", "anthropic-ratelimit-requests-{}", "x-ratelimit-{}", "ratelimit-{}"),
     TOKENS: ("x-ratelimit-{}-tokens", "anthropic-ratelimit-tokens-{}"),
 }
-"""The names of the headers of OpenAI and most others, of Anthropic, and of OpenRouter. `{}` is one of `_PARTS`."""
+"""The names of the headers of OpenAI (and most other providers), of Anthropic, and of OpenRouter. `{}` is one of
+`_PARTS`.
+"""
 _PARTS = ("limit", "remaining", "reset")
 _DURATION = re.compile(r"(?=.)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS = (86_400.0, 3600.0, 60.0, 1.0, 0.001)
@@ -67,11 +69,11 @@ class Window(Value):
 
     limit: int
     remaining: int
-    """How many requests or tokens are left; negative if open calls may use more than were left."""
+    """The number of requests or tokens that are left; negative if open calls may use more than the rest."""
     began: float
-    """When this window began, in UTC seconds since 1970. Answers to earlier calls do not change the window."""
+    """The time when this window began, in UTC seconds since 1970. Answers to earlier calls do not change the window."""
     resets_at: float
-    """When all requests or tokens are available again, in UTC seconds since 1970."""
+    """The time when all requests or tokens are available again, in UTC seconds since 1970."""
     is_reported: bool = True
     """Whether an answer has reported `resets_at`. If not, `resets_at` is `RESET_MAX` after `began`."""
 
@@ -82,9 +84,11 @@ class ServerLimits(Value):
     windows: Mapping[str, Window] = {}
     """The windows, by the name of the limited thing: `requests` or `tokens`."""
     held_until: float = 0.0
-    """Until when the server refuses all calls, in UTC seconds since 1970."""
+    """The time until which the server refuses all calls, in UTC seconds since 1970."""
     early_calls: tuple[float, ...] = ()
-    """The times of calls sent before a limit was known, at most `EARLY_CALLS_MAX`; empty after a limit is known."""
+    """The times of at most `EARLY_CALLS_MAX` calls that were sent before a limit was known; empty once a limit is
+    known.
+    """
 
 
 def read_limits(headers: Mapping[str, str], now: float) -> dict[str, ReportedLimit]:
@@ -133,8 +137,8 @@ def after_answer(
 ) -> ServerLimits:
     """Return the limits after an answer.
 
-    `sent_at` is when the answered call was sent. `costs` is what later calls use. The answer may not count these calls
-    yet.
+    `sent_at` is the time when the answered call was sent. `costs` are the requests and tokens of later calls, which the
+    answer may not count yet.
     """
     windows = dict(limits.windows)
     for what, reported in read_limits(headers, now).items():
@@ -205,16 +209,16 @@ MODELS_MAX = 200
 LIMITS_MAX = 100
 """The largest number of servers and keys whose rate limits are kept. The oldest are dropped first."""
 KEY_HASH = 4
-"""How many hexadecimal digits of a key's hash are kept: too few to confirm a guessed key.
+"""The number of hexadecimal digits of a key's hash that are kept. They are too few to confirm a guessed key.
 
 Two keys with the same digits share their limits. With five keys for one server, the chance of two such keys is 1 in
 6,500.
 """
 
 LOCK_SECONDS = 0.05
-"""The longest wait in seconds for the lock of the file. All runs of the process wait meanwhile."""
+"""The longest wait in seconds for the lock of the file. All runs of the process wait for the lock too."""
 UNSHARED_SECONDS = 60.0
-"""How long a process that could not change the file keeps its changes only in memory. Then it tries the file again."""
+"""The seconds for which a process keeps its changes only in memory after it could not write the file."""
 
 _GATEWAY = frozenset({502, 504})
 
@@ -223,9 +227,9 @@ class Learned(Value):
     """A change of one parameter that was learned from a refusal."""
 
     way: str
-    """How the parameter is sent, as in `runtime.models.refusals.Ways`."""
+    """The way in which the parameter is sent, as in `runtime.models.refusals.Ways`."""
     until: float
-    """When this change is forgotten, in UTC seconds since 1970."""
+    """The time when this change is forgotten, in UTC seconds since 1970."""
 
 
 class Known(Value):
@@ -240,7 +244,7 @@ class Known(Value):
 class Servers:
     """What a home has learned about model servers: refused parameters and rate limits.
 
-    The home's processes share a file for this.
+    The processes of the home share this knowledge in a file.
     """
 
     def __init__(
@@ -264,7 +268,7 @@ class Servers:
         self._rate_limiters: dict[str, RateLimiter] = {}
 
     def with_charge(self, fault: Fault, base_url: str) -> Fault:
-        """Return a fault of a server, marked as unpaid if it is an error of a gateway that is not charged."""
+        """Return a fault of a server. An error of a gateway is marked as unpaid if gateway errors are not charged."""
         if fault.status not in _GATEWAY:
             return fault
         free = not self._charge_gateway_errors or is_loopback(urlsplit(base_url).hostname or "")
@@ -341,7 +345,7 @@ class Servers:
         return self._known
 
     def _change(self, change: Callable[[Known], Known]) -> None:
-        """Change the stored knowledge. If the file cannot be written, only this process knows the change."""
+        """Change the stored knowledge. If the file cannot be written, the change is kept only in this process."""
         if self._path is None or time.monotonic() < self._unshared_until:
             self._known = change(self._known)
             return
@@ -351,7 +355,7 @@ class Servers:
                 os.ftruncate(file, os.pwrite(file, self._known.model_dump_json().encode(), 0))
         except OSError as error:
             log.get_logger("replan.servers").warning(
-                "the file about servers cannot be written", path=str(self._path), error=str(error)
+                "the file with facts about servers cannot be written", path=str(self._path), error=str(error)
             )
             self._unshared_until = time.monotonic() + UNSHARED_SECONDS
             self._known = change(self._known)
@@ -389,9 +393,10 @@ class RateLimiter:
             self._wake()
 
     def learn(self, headers: Mapping[str, str], status: int, *, sent_at: float, tokens: int, now: float) -> None:
-        """Learn from an answer. `sent_at` is when the answered call was sent.
+        """Store the limits of an answer.
 
-        `tokens` is the most that the call may use.
+        `sent_at` is the time when the answered call was sent. `tokens` is the largest number of tokens that the call
+        may use.
         """
         self._answered, self._tokens = True, tokens
         later = sum(at > sent_at for at in self._open)  # The server has perhaps not counted them yet.

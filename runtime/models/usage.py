@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from runtime.core.ledger import Usage
 
 TOKENS_MAX = 10**9
-"""More tokens than any call uses. A larger number is ignored, because no journal could hold the sums."""
+"""A number of tokens that no call uses. A larger number is ignored, because no journal could store the sums."""
 
 _Count = Annotated[int, Field(ge=0, le=TOKENS_MAX)]
 
@@ -34,7 +34,7 @@ _NAMES = {
     "input_tokens_details": "prompt_tokens_details",
     "output_tokens_details": "completion_tokens_details",
 }
-"""The fields of the Responses API under the names of chat completions. Both count in the same way."""
+"""The names of the Responses API's fields in chat completions. Both interfaces count tokens in the same way."""
 
 
 def read_response_usage(reported: Any) -> Usage | None:
@@ -45,8 +45,8 @@ def read_response_usage(reported: Any) -> Usage | None:
 def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
     """Return the usage of an Anthropic message; None if it is missing or invalid.
 
-    Cached tokens are counted apart from other input. Thoughts are counted within the output. If a part is not a count,
-    or is larger than its whole, the numbers are contradictory.
+    Cached tokens are counted apart from other input. Tokens of reasoning are counted within the output. If a part is
+    not a valid number, or is larger than its total, the usage counts as contradictory.
     """
     reported = fields_of(reported)
     kept, parts = fields_of(reported.get("cache_creation")), fields_of(reported.get("output_tokens_details"))
@@ -79,7 +79,7 @@ def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usag
 
     OpenAI counts cached and reasoning tokens within the totals. Anthropic's names for cached tokens are counted beside
     the prompt, unless `total_tokens` or OpenAI's details say otherwise. Tokens in `total_tokens` beyond prompt and
-    completion count as output: some servers report reasoning so. Numbers that fit none of these rules are
+    completion count as output: some servers report reasoning so. Usage that fits none of these rules counts as
     contradictory.
     """
     prompt_parts, completion_parts = (
@@ -132,7 +132,7 @@ def fields_of(value: Any) -> dict[str, Any]:
 
 
 def _count(*places: Any) -> int | None:
-    """Return the largest of some counts: 0 without counts, and None if a count is invalid."""
+    """Return the largest of some counts; 0 if there are no counts, and None if a count is invalid."""
     there = [place for place in places if place is not None]
     if all(type(count) is int and 0 <= count <= TOKENS_MAX for count in there):
         return max(there, default=0)

@@ -10,7 +10,7 @@ from runtime.logs.terminal_text import clean
 from runtime.models.port import Fault, Model, ModelRequest, Reply
 
 TOLD_SECONDS = 0.3
-"""The least seconds between two notices about a reply in progress."""
+"""The shortest time between two notices about a reply in progress, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class LiveReply:
 
     @property
     def text(self) -> str:
-        """The last characters of its text, without control characters."""
+        """The last characters of the reply's text, without control characters."""
         return clean(self.written())
 
 
@@ -56,12 +56,12 @@ class LiveReplies:
                 del self._waits[run]
 
     def heard(self, run: str, request: str, characters: int, written: Callable[[], str]) -> None:
-        """Take a piece of a reply. A call's `runtime.models.port.Heard` calls this."""
+        """Store the progress of a reply. A call passes this method as its `runtime.models.port.Heard`."""
         self._of.setdefault(run, {})[request] = LiveReply(characters, written)
         self._wake(run)
 
     def forget(self, run: str, request: str) -> None:
-        """Forget a reply that is whole, or whose call is over."""
+        """Forget a reply that is complete, or whose call has ended."""
         of_run = self._of.get(run, {})
         if of_run.pop(request, None) is not None:
             self._wake(run)

@@ -1,1 +1,1 @@
-"""Processes: names that tell other processes whether one lives, and commands in process groups of their own."""
+"""Names of processes, which show whether a process still runs; and commands in their own process groups."""

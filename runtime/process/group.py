@@ -1,9 +1,11 @@
-"""A command in its own process group, recorded by name before it begins; and its lines of output, within limits.
+"""Runs a command in its own process group.
+
+The group's name is recorded before the command begins, and the command's output is limited.
 
 `start_gated` starts a gate: a small process that waits on a pipe and then becomes the command (`exec`). The gate's name
 is also the command's name. If this process is killed before it opens the gate, the pipe closes and the gate exits, so
-the command never ran. Whoever has recorded the name can later tell whether the group still lives, and end it
-(`end_group`).
+the command never ran. A later process that reads the recorded name can check whether the group still runs, and end the
+group (`end_group`).
 """
 
 import os
@@ -22,13 +24,13 @@ from runtime.core.names import parts_of
 from runtime.process.identity import end_of_group, hide_process, name_of
 
 OUTPUT_BYTES_MAX = 1024 * 1024
-"""Bytes of a command's output that are kept. Further bytes are read and counted."""
+"""The number of bytes of a command's output that are kept. Further bytes are read and counted."""
 GRACE_SECONDS = 5.0
-"""Seconds between the request to end (SIGTERM) and the end (SIGKILL)."""
+"""The seconds between SIGTERM, which asks a group to end, and SIGKILL."""
 KILLED_SECONDS = 10.0
-"""Seconds to wait for processes to vanish after SIGKILL. Thousands of processes take several seconds."""
+"""The longest wait for processes to end after SIGKILL, in seconds. Thousands of processes take several seconds."""
 LOOK_SECONDS = 0.02
-"""The seconds between two looks at a group that is being ended."""
+"""The seconds between two checks of a group that is being ended."""
 
 _GATE = Path(__file__).with_name("gate.py")
 
@@ -60,7 +62,7 @@ class GatedProcess:
     def begin(self) -> trio.Process:
         """Let the command begin, and return its process. Call `end` afterwards.
 
-        Only for a command that was started with `talks`.
+        Call it only for a command that was started with `talks`.
         """
         os.write(self._gate, b"\0")
         os.close(self._gate)
@@ -83,7 +85,7 @@ class GatedProcess:
         return CommandExit(code, output, dropped)
 
     async def end(self) -> None:
-        """End the group, even if it has not begun. Return when none of its processes lives."""
+        """End the group, even if the command has not begun. Return when no process of the group runs any more."""
         with trio.CancelScope(shield=True):
             if self._gate >= 0:
                 os.close(self._gate)
@@ -132,10 +134,11 @@ async def start_gated(
 ) -> AsyncIterator[GatedProcess]:
     """Start the gate of a command and yield it. Leaving the block ends every process of its group.
 
-    `arguments` are the program and its arguments: no shell reads them. `folder` is where the program runs.
-    `environment` is its whole environment. Its stdin is empty, and its stderr goes to its stdout. The program inherits
-    the open files `inherited`, by number. With `talks`, stdin, stdout and stderr are pipes of the process that `begin`
-    returns. Before the first command, this process makes itself unreadable to commands (`hide_process`).
+    `arguments` are the program and its arguments, which no shell reads. `folder` is the program's working directory,
+    and `environment` is its whole environment. The program's stdin is empty, and its stderr is sent to its stdout. The
+    program inherits the open files in `inherited`, by number. With `talks`, stdin, stdout and stderr are pipes of the
+    process that `begin` returns. Before the first command, this process makes itself unreadable to commands
+    (`hide_process`).
     """
     hide_process()
     gate_read, gate_write = os.pipe()
@@ -173,9 +176,9 @@ async def start_gated(
 async def end_group(name: str) -> bool:
     """End the process group whose leader has this name. Return whether the group is certainly gone.
 
-    A group of another machine, container or boot cannot be seen from here. Then return False, unless the machine is
-    known to have restarted since. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`, and waits for at most
-    `KILLED_SECONDS`.
+    A group of another machine, container or boot cannot be seen from here. For such a group, return False, unless the
+    machine is known to have restarted since the group began. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`, and
+    waits for at most `KILLED_SECONDS`.
     """
     parts = parts_of(name)
     if parts is None:
@@ -201,7 +204,8 @@ CHUNK_BYTES = 64 * 1024
 class StreamLines:
     """The lines of a stream as an async iterator, without line ends. Bytes that are not UTF-8 are replaced.
 
-    The iterator ends with the stream, or when a line or the sum of lines is too long. Then `too_long` is set.
+    The iterator ends with the stream, or when a line or the sum of lines is too long. In the second case, `too_long` is
+    set.
     """
 
     def __init__(self, stream: trio.abc.ReceiveStream, *, line_bytes_max: int, bytes_max: int | None = None) -> None:

@@ -1,9 +1,11 @@
-"""The identity of a driver, which tells others whether it runs; and the hiding of its memory and environment.
+"""The name of a driver's process, which shows whether the process runs.
 
-If the driver has certainly ended, its run can be taken over before the lease ends. Only a process with the driver's
-host name, boot and PID namespace can be certain of the driver's end. The boot is compared too, because machines that
-share a home may have the same host name and the same number of their first PID namespace. Each container has PIDs of
-its own.
+Also protects the memory and environment of the process.
+
+If the driver has certainly ended, its run can be taken over before the lease ends. Only a process on the same host, in
+the same boot and in the same PID namespace can be certain that the driver has ended. The boot is compared because
+machines that share a home may have equal host names and equal numbers of their first PID namespace. Each container
+numbers its processes itself.
 """
 
 import os
@@ -36,7 +38,8 @@ def name_of(pid: int) -> str:
 def is_dead(owner: str) -> bool:
     """Return whether `owner` names a process that has certainly ended; False when in doubt.
 
-    A process of another boot is in doubt: this machine was restarted, or the process is on another machine.
+    A process of another boot is a case of doubt: this machine may have restarted, or the process may be on another
+    machine.
     """
     parts = parts_of(owner)
     if parts is None:
@@ -60,8 +63,8 @@ def is_dead(owner: str) -> bool:
 def end_of_group(name: str) -> bool | None:
     """Return whether the process group that a process leads has ended; None if this process cannot see it.
 
-    The group lives as long as one of its processes, even after its leader has ended. No new process gets the number of
-    an existing group. So a process with this number and another birth proves that the group is gone.
+    The group runs as long as one of its processes runs, even after its leader has ended. No new process gets the number
+    of an existing group. So a process with the leader's number and another birth proves that the group has ended.
     """
     parts = parts_of(name)
     if parts is None or parts[0] != socket.gethostname() or parts[1] != _namespace():
@@ -100,7 +103,7 @@ def _group_lives(group: int) -> bool:
 
 
 def _namespace() -> str:
-    """Return the number of this process's PID namespace; empty if the system has none or does not say."""
+    """Return the number of this process's PID namespace; empty if the system does not provide it."""
     try:
         return str(_NAMESPACE.readlink()).removeprefix("pid:").strip("[]")
     except OSError:

@@ -114,7 +114,7 @@ def test_limits_on_calls_and_tokens_are_whole_numbers(name):
 @pytest.mark.parametrize("kind", ["guards", "generators"])
 def test_a_plug_in_cannot_have_a_built_in_name(kind):
     for name in {"guards": ["plan_medium"], "generators": ["model", "LLMPlanGenerator"]}[kind]:
-        with pytest.raises(replan.UsageProblem, match=f"replan.{kind} {name}: the name is built in"):
+        with pytest.raises(replan.UsageProblem, match=f"replan.{kind} {name}: a plug-in cannot have a built-in name"):
             replan.solve(PROBLEM, model="template:bug", home=replan.MEMORY, **{kind: {name: lambda *_: None}})
 
 

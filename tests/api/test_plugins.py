@@ -105,7 +105,7 @@ def test_a_broken_plug_in_does_not_affect_other_workflows(installed, solve):
         ("words", "is of type str, and should be a function make(config)"),
         ("nothing", "makes a value of type bool, not a guard"),
         ("picky", "makes no guard: ValueError: no rules file"),
-        ("recon_valid", "the name is built in"),
+        ("recon_valid", "a plug-in cannot have a built-in name"),
     ],
 )
 def test_a_broken_guard_is_reported_with_its_package(installed, solve, guard, cause):

@@ -112,7 +112,7 @@ def test_a_resume_with_a_changed_file_says_so(replan, plan, files):
         (("def small(", "def small(("), "house.py:", "not Python"),
         (("@replan.guard\n", ""), "w.yaml:5", "unknown guard 'small'"),
         (('name="at_most"', 'name="small"'), "house.py", "two functions are guard 'small'"),
-        (('name="at_most"', 'name="plan_medium"'), "plan_medium", "the name is built in"),
+        (('name="at_most"', 'name="plan_medium"'), "plan_medium", "a plug-in cannot have a built-in name"),
     ],
 )
 def test_an_error_in_the_file_names_its_line(plan, files, change, place, cause):

@@ -64,7 +64,13 @@ class KindsContract:
         ("known", "cause"),
         [
             ({"planning": CODEC}, "run 'b' is of kind 'negotiation', which is not installed here"),
-            (OLDER, "run 'b' is of kind 'negotiation' in format 2; the one installed here knows formats up to 1"),
+            (
+                OLDER,
+                (
+                    "run 'b' is of kind 'negotiation' in format 2; "
+                    "the installed version of this kind reads formats up to 1"
+                ),
+            ),
         ],
     )
     async def test_a_run_of_an_unknown_kind_is_listed_and_harms_no_other(self, open_journal, known, cause):

@@ -117,7 +117,7 @@ def test_no_plug_in_takes_its_name(name):
     async def mine(context):
         return "{}"
 
-    with pytest.raises(UsageProblem, match=f"{name}: the name is built in"):
+    with pytest.raises(UsageProblem, match=f"{name}: a plug-in cannot have a built-in name"):
         registry(generators={name: mine})
 
 

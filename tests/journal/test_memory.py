@@ -78,7 +78,7 @@ async def test_what_an_operation_refused_is_not_committed(clock):
         epoch = await driven(journal, "a")
         version = await journal.version()
         told.clear()
-        with pytest.raises(Exception, match="append after 7"):
+        with pytest.raises(Exception, match="follow record 7"):
             await journal.append("a", after=7, epoch=epoch, facts=counted(1), summary=RUNNING)
         assert told == [("append", "before")]
         assert await journal.version() == version

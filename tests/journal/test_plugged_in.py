@@ -94,7 +94,13 @@ def test_a_scheme_that_nothing_serves_is_no_setting(keepers):
 
 def test_a_scheme_is_neither_taken_twice_nor_from_a_built_in_journal(keepers, tmp_path, monkeypatch):
     install(monkeypatch, tmp_path / "other", "other-keepers", {"replan.journals": {"kept": "keepers:KEPT"}})
-    with pytest.raises(UsageProblem, match=r"kept \(from other-keepers and safe-keepers\): several have this name"):
+    with pytest.raises(
+        UsageProblem,
+        match=r"kept \(from other-keepers and safe-keepers\): several packages have a plug-in of this name",
+    ):
         open_journal(URL, {}, SystemClock())
-    assert any("sqlite (from safe-keepers): the name is built in" in problem for problem in JOURNALS.problems())
+    assert any(
+        "sqlite (from safe-keepers): a plug-in cannot have a built-in name" in problem
+        for problem in JOURNALS.problems()
+    )
     assert JOURNALS.get("sqlite") is None

@@ -53,7 +53,9 @@ async def test_an_open_journal_that_a_later_release_upgrades_is_neither_read_nor
                 pass
         appends = lambda: journal.append("a", after=1, epoch=1, facts=counted(2), summary=RUNNING)  # noqa: E731
         for attempt in (*everything(journal), appends, lambda: journal.runs(RunFilter())):
-            with pytest.raises(JournalNewer, match=r"version 2, this one knows 1\); upgrade replan$") as caught:
+            with pytest.raises(
+                JournalNewer, match=r"version 2; this release reads up to 1\); upgrade replan$"
+            ) as caught:
                 await attempt()
             assert len(str(caught.value).splitlines()) == 1
     assert query(path, "SELECT run, last_seq, epoch FROM runs") == [("a", 1, 1)]

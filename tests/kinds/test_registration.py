@@ -70,7 +70,7 @@ def test_a_kind_that_cannot_be_used_is_named_and_the_others_work(installed, name
 
 def test_two_distributions_with_a_kind_of_one_name_are_a_problem(installed):
     kinds = installed(("haggler", f"{__name__}:HAGGLER"), ("haggler", f"{__name__}:NO_KIND"))
-    with pytest.raises(UsageProblem, match="several have this name"):
+    with pytest.raises(UsageProblem, match="several packages have a plug-in of this name"):
         kinds.named("haggler")
 
 
@@ -80,16 +80,16 @@ def test_a_built_in_kind_is_not_replaced_and_who_tries_is_named(installed):
     formats, [problem] = kinds.formats()
     assert formats["planning"] == PLANNING.format
     assert problem.startswith("replan.kinds planning (from ")
-    assert "the name is built in" in problem
+    assert "a plug-in cannot have a built-in name" in problem
 
 
 def test_a_run_of_an_unknown_kind_or_of_a_newer_format_says_what_to_do(installed):
     kinds, newer = installed(), PLANNING.format + 1
-    with pytest.raises(KindUnknown, match=r"not installed here .*install what provides it"):
+    with pytest.raises(KindUnknown, match=r"not installed here .*install the package that provides this kind"):
         kinds.get("run", "haggler", 1)
     with pytest.raises(KindUnknown, match=r"not installed here \(pip install .*acquire"):
         kinds.get("run", "acquisition", 1)
-    with pytest.raises(KindUnknown, match=rf"in format {newer}.*upgrade what provides it"):
+    with pytest.raises(KindUnknown, match=rf"in format {newer}.*upgrade the package that provides this kind"):
         kinds.get("run", "planning", newer)
     with pytest.raises(UsageProblem, match="known are execution, planning"):
         kinds.named("haggler")

@@ -85,7 +85,8 @@ def test_a_prompt_is_too_long_only_where_it_leaves_no_token_for_a_reply():
     fault = too_long(asked, ContextWindow(100, "/props"))
     assert (fault.kind, fault.kind.final, fault.kind.refunded) == (FaultKind.PROMPT_TOO_LONG, True, True)
     assert fault.message == (
-        "the prompt has at least 100 tokens, 60 of them instructions, and the model takes 100 with the reply (/props)"
+        "the prompt has at least 100 tokens (60 of them in the instructions), "
+        "but prompt and reply together may have only 100 (/props)"
     )
 
 
@@ -111,7 +112,7 @@ async def completed(models, *asked, name="test-model"):
 async def test_a_prompt_that_cannot_fit_is_not_sent():
     [fault], server = await completed(windows_of(512), request(user=LONG))
     assert (fault.kind, server.seen) == (FaultKind.PROMPT_TOO_LONG, [])
-    assert "takes 512 with the reply (/props)" in fault.message
+    assert "together may have only 512 (/props)" in fault.message
 
 
 async def test_a_prompt_that_may_fit_is_sent_and_the_server_is_asked_once():

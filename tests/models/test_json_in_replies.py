@@ -36,7 +36,7 @@ async def test_json_in_a_field_for_reasoning_is_the_reply_where_there_is_no_othe
         reply = await model.complete(request())
     assert isinstance(reply, Reply)
     assert reply.text == TEXT
-    assert reply.notices[0] == "the reply was in the field for reasoning"
+    assert reply.notices[0] == "the server sent the reply in the field for reasoning"
 
 
 async def test_broken_json_in_a_field_for_reasoning_is_read_too():

@@ -124,7 +124,7 @@ async def test_openai_itself_is_told_unless_it_is_not_wished():
 
 def test_a_value_that_is_unknown_is_a_usage_problem_with_the_known_ones():
     assert prompt_cache_of({"REPLAN_PROMPT_CACHE": " ON "}) == "on"
-    with pytest.raises(UsageProblem, match=r"REPLAN_PROMPT_CACHE: 'yes' is unknown \(auto, on or off\)"):
+    with pytest.raises(UsageProblem, match=r"REPLAN_PROMPT_CACHE: 'yes' is unknown \(use auto, on or off\)"):
         prompt_cache_of({"REPLAN_PROMPT_CACHE": "yes"})
 
 

@@ -45,7 +45,10 @@ async def test_one_prompt_with_several_replies_gives_each_once_and_a_further_try
     texts = [(await model.complete(asked("Plan A.", f"g_plan/v1.{name}"))).text for name in ("a2", "a1", "a1.t2")]
     assert texts == ["2", "1", "1"]
     fault = await model.complete(asked("Plan A.", "g_plan/v1.a3"))
-    assert (fault.kind, "more requests with this prompt than replies" in fault.message) == (FaultKind.NOT_FOUND, True)
+    assert (fault.kind, "more requests with this prompt than the recording has replies" in fault.message) == (
+        FaultKind.NOT_FOUND,
+        True,
+    )
 
 
 async def test_the_first_divergence_is_a_difference_of_the_two_prompts():
@@ -55,9 +58,9 @@ async def test_the_first_divergence_is_a_difference_of_the_two_prompts():
     assert fault.kind is FaultKind.NOT_FOUND
     assert fault.message.splitlines()[1:] == ["user @@ -2 +2 @@", "-The login fails.", "+The logout fails."]
     other = await model.complete(asked("x", "g_recon/v1.a1"))
-    assert "none for its step" in other.message
+    assert "or its step" in other.message
     unknown = RecordingModel([RecordedAnswer("g_plan/v1.a1", "", Reply("x", None, "m"), lambda: None)])
-    assert "cannot be rendered any more" in (await unknown.complete(asked("x"))).message
+    assert "cannot be shown any more" in (await unknown.complete(asked("x"))).message
 
 
 async def test_a_lenient_recording_answers_the_same_request_whatever_its_prompt_is():
@@ -223,10 +226,10 @@ def test_the_fingerprint_is_the_hash_that_requests_store():
 
 async def test_a_file_that_cannot_be_written_is_refused_before_a_call_and_parks_the_run_after_one(tmp_path):
     missing = tmp_path / "no folder" / "replies.yaml"
-    with pytest.raises(UsageProblem, match="no folder to write it in"):
+    with pytest.raises(UsageProblem, match="its folder does not exist"):
         check_model(parse_model_spec(f"recorded:{missing}?record=template:bug"), {})
     script, file = ScriptedModel({"g_plan": ["one"]}), RecordingFile(missing, str)
     model = RecordingModel([], RecordingMode.RECORD, missing=script, add=file.add)
     fault = await model.complete(asked("Plan."))
     assert isinstance(fault, Fault)
-    assert "has not taken the reply" in fault.message
+    assert "cannot store the reply" in fault.message

@@ -84,7 +84,7 @@ async def test_a_delay_is_the_clocks(autojump_clock):
         ("[1]", "not a mapping"),
         ("a: [", "replies.yaml:1: not YAML"),
         ("b: [x]\na: 5", "replies.yaml:2 a: not a list"),
-        ("5: []", "not a text"),
+        ("5: []", "not a string"),
         ("? [a]\n: []", "not YAML: found unhashable key"),
         ("a:\n- {fault: nonsense}", "replies.yaml:2 a[0].fault: should be '"),
         ("a: [{fault: timeout, retry: 5}]", "a[0].retry: unknown key 'retry'"),

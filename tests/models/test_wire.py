@@ -101,7 +101,7 @@ async def test_a_web_page_at_status_200_costs_nothing_and_is_said_with_the_addre
         address = server.base_url.removesuffix(provider.version)
     assert isinstance(fault, Fault)
     assert (fault.kind, fault.kind.final, fault.kind.refunded) == (FaultKind.NO_API, False, True)
-    assert fault.message == f"{address} answers a web page (text/html); is this the API's address?"
+    assert fault.message == f"{address} answers with a web page (text/html); is this the API's address?"
 
 
 async def test_an_error_behind_status_200_keeps_its_words(fault_of):

@@ -88,7 +88,10 @@ def test_a_misspelt_command_is_compared_with_the_installed_ones(site, replan):
 
 def test_two_distributions_with_a_command_of_one_name_are_refused_and_both_named(site, tmp_path, monkeypatch, replan):
     install(monkeypatch, tmp_path / "other", "rude-words", {"replan.commands": {"greet": "polite:refuse"}})
-    assert "replan.commands greet (from polite-words and rude-words): several have this name" in replan("greet").stderr
+    assert (
+        "replan.commands greet (from polite-words and rude-words): several packages have a plug-in of this name"
+        in replan("greet").stderr
+    )
 
 
 def test_a_built_in_command_is_not_replaced_and_doctor_names_who_tries(site, tmp_path, monkeypatch, replan):
@@ -97,7 +100,10 @@ def test_a_built_in_command_is_not_replaced_and_doctor_names_who_tries(site, tmp
     with pytest.raises(UsageProblem) as caught:
         diagnosis._describe_plugins()
     problems = [problem.partition(": ")[::2] for problem in str(caught.value).split("; ")]
-    assert ("replan.commands version (from rude-words)", "the name is built in (rename the plug-in)") in problems
+    assert (
+        "replan.commands version (from rude-words)",
+        "a plug-in cannot have a built-in name (rename the plug-in)",
+    ) in problems
     assert {name for name, _ in problems} >= {
         f"replan.commands {name} (from polite-words)" for name in ("words", "lost")
     }
@@ -124,8 +130,8 @@ def test_a_distribution_of_another_version_is_refused_in_one_line(tmp_path, monk
     done = replan("greet")
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith("replan: replan.commands greet (from old-words): needs replan 0.0.1, and this is ")
-    assert line.endswith("(install both in the same version)")
+    assert line.startswith("replan: replan.commands greet (from old-words): needs replan 0.0.1, but replan ")
+    assert line.endswith("(install both packages in the same version)")
 
 
 def test_a_distribution_that_needs_this_version_or_a_range_is_used(tmp_path, monkeypatch, replan):

@@ -204,10 +204,14 @@ def test_a_step_keeps_the_model_of_a_plug_in(site, solve, tmp_path):
 def test_a_prefix_is_neither_taken_twice_nor_from_a_built_in_model(site, tmp_path, monkeypatch):
     install(monkeypatch, tmp_path / "other", "faint-echoes", {"replan.models": {"echo": "echoes:make"}})
     with pytest.raises(
-        replan.UsageProblem, match=r"echo \(from faint-echoes and loud-echoes\): several have this name"
+        replan.UsageProblem,
+        match=r"echo \(from faint-echoes and loud-echoes\): several packages have a plug-in of this name",
     ):
         check_model(parse_model_spec(pin_model("echo:x")), {})
     assert not isinstance(parse_model_spec(pin_model("template:bug")), PluginSpec)
     problems = [problem.partition(" (from")[0] for problem in MODEL_PLUGINS.problems()]
     assert sorted(problems) == [f"replan.models {name}" for name in ("echo", "lone", "lost", "template")]
-    assert any("template (from loud-echoes): the name is built in" in problem for problem in MODEL_PLUGINS.problems())
+    assert any(
+        "template (from loud-echoes): a plug-in cannot have a built-in name" in problem
+        for problem in MODEL_PLUGINS.problems()
+    )

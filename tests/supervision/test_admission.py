@@ -107,7 +107,7 @@ async def test_a_message_that_starts_no_run_admits_none(autojump_clock):
             return None
 
     async with open_memory(CODEC, TrioClock()) as journal:
-        with pytest.raises(UsageProblem, match="starts no run"):
+        with pytest.raises(UsageProblem, match="cannot start a run"):
             await admit(Refusing(), journal, "run", ADMISSION, Start(20))
         assert await journal.runs(RunFilter()) == []
 

@@ -17,8 +17,8 @@ from tests.support.negotiation import NegotiationEvent, Start
 FULL, BUSY = StorageFull("disk"), JournalBusy("file")
 """The faults that a run waits out."""
 NOTICES = {
-    FULL: "disk: no room left to write; the run goes on when there is some",
-    BUSY: "file: another process keeps the journal busy; the run goes on when it is done",
+    FULL: "disk: no room is left to write; the run goes on when there is room again",
+    BUSY: "file: another process keeps the journal busy; the run goes on when the journal is free",
 }
 """What the user reads about each."""
 

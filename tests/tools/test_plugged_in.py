@@ -89,6 +89,11 @@ def test_a_sort_or_settings_that_cannot_be_used_are_refused_with_the_line(bench,
 
 def test_a_sort_is_neither_taken_twice_nor_built_in(bench, site, monkeypatch):
     install(monkeypatch, site / "other", "shop-scales", {"replan.tools": {"weigh": "scales"}})
-    with pytest.raises(UsageProblem, match=r"weigh \(from kitchen-scales and shop-scales\): several have this name"):
+    with pytest.raises(
+        UsageProblem,
+        match=r"weigh \(from kitchen-scales and shop-scales\): several packages have a plug-in of this name",
+    ):
         bench.pin(TOOLS)
-    assert any("agent (from kitchen-scales): the name is built in" in line for line in TOOL_PLUGINS.problems())
+    assert any(
+        "agent (from kitchen-scales): a plug-in cannot have a built-in name" in line for line in TOOL_PLUGINS.problems()
+    )

@@ -12,7 +12,7 @@ async def test_a_run_whose_prompts_cannot_fit_parks_before_the_first_call():
         assert (result.status, result.calls, server.seen) == ("parked", 0, [])
         failed = of_kind(events, CallFailed)
         assert {each.fault.kind.value for each in failed} == {"prompt_too_long"}
-        assert "and the model takes 400 with the reply (context_window)" in result.why
+        assert "but prompt and reply together may have only 400 (context_window)" in result.why
 
 
 async def test_a_server_that_says_nothing_of_its_window_is_simply_asked():

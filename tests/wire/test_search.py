@@ -305,7 +305,8 @@ async def test_two_replies_in_a_row_that_are_no_chat_completion_park_the_run_wit
     async with run_against(scripted(g_strategy=[other, other]), clock=FastBackOffClock()) as (result, server, _):
         assert (result.status, result.outcome, result.unknown.calls) == ("parked", "", 2)
         came = '{"status": "ok", "service": "billing"} (application/json)'
-        said = f"{server.base_url} answers what is not a chat completion: {came}; is this the API's address?"
+        said = f"{server.base_url} answers with something that is not a chat completion: {came}"
+        said += "; is this the API's address?"
         assert result.why == f"bad_reply: {said}"
 
 

@@ -12,7 +12,7 @@ from tests.cli.samples import PROBLEM
 from tests.docs.blocks import ROOT
 
 NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
-WAITS = "no room left to write; the run goes on when there is some"
+WAITS = "no room is left to write; the run goes on when there is room again"
 INSIDE = """
 import json, os, pathlib, subprocess, sys
 place, problem, waits = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -67,7 +67,7 @@ def test_a_full_disk_costs_no_record_and_a_run_goes_on_once_there_is_room(tmp_pa
     assert story["first"]["code"] == 0
     refused, *reading = story["full"]
     assert refused["code"] == 1
-    assert refused["err"].endswith("no room left to write; free some space, then resume\n")
+    assert refused["err"].endswith("no room is left to write; free some space, then resume the run\n")
     assert "Traceback" not in refused["err"]
     assert [each["code"] for each in reading] == [0, 0], reading
     assert WAITS in story["waited"]["err"], "the disk was not full while the run was driven"

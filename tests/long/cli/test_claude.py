@@ -162,7 +162,7 @@ def test_without_the_extra_a_run_and_the_doctor_say_what_to_install(replan, prob
     refused = replan("run", problem, "-m", CLAUDE)
     assert refused.exit_code == 2
     [line] = refused.stderr.splitlines()
-    assert line.startswith("replan: models of Anthropic need the extra anthropic (install it: pip install '")
+    assert line.startswith("replan: Anthropic's models need the extra anthropic (install it: pip install '")
     assert "[anthropic]" in line
     checks = {
         check["name"]: check for check in json.loads(replan("doctor", "--json", "-m", "template:bug").stdout)["checks"]

@@ -103,12 +103,14 @@ def test_a_run_on_a_full_disk_waits_for_room_and_loses_nothing(tmp_path, command
         assert server.wait_for(lambda it: len(it.seen) == 2)
         full.touch()
         until = time.monotonic() + PATIENCE
-        while "no room left to write" not in (tmp_path / "err").read_text() and time.monotonic() < until:
+        while "no room is left to write" not in (tmp_path / "err").read_text() and time.monotonic() < until:
             time.sleep(0.01)
         requests = case.requested()
         full.unlink()
         code = child.rest()
-        assert (tmp_path / "err").read_text().count("no room left to write; the run goes on when there is some") == 1
+        assert (tmp_path / "err").read_text().count(
+            "no room is left to write; the run goes on when there is room again"
+        ) == 1
         assert len(requests) == 2, "no request is sent before it is committed"
         result = case.result()
         assert (code, result.outcome, result.calls, result.plan_json) == (Exit.OK, "success", HAPPY, plan())

@@ -83,7 +83,7 @@ async def test_a_call_with_a_longer_time_limit_may_be_silent_for_longer(monkeypa
     async with wired(silent) as (_, model):
         fault = await model.complete(request(timeout_seconds=2.0))
     assert isinstance(fault, Fault)
-    assert "nothing came for 1 s" in fault.message
+    assert "the server sent nothing for 1 s" in fault.message
 
 
 async def test_the_time_limit_of_the_call_also_ends_an_active_stream(wired):

@@ -90,13 +90,13 @@ def test_a_suffix_is_neither_taken_twice_nor_from_a_built_in_reader(site, read, 
         monkeypatch, tmp_path / "other", "note-pads", {"replan.readers": {"note": "note_reader", "md": "note_reader"}}
     )
     _, [notice] = read("a.note", "text")
-    assert "replan.readers note (from note-books and note-pads): several have this name" in notice
+    assert "replan.readers note (from note-books and note-pads): several packages have a plug-in of this name" in notice
     (tmp_path / "folder" / "a.note").unlink()
     [document], notices = read("a.md", "# Fleet")
     assert (document.title, notices) == ("Fleet", [])
     problems = READER_PLUGINS.problems()
     for name, source in (("pdf", "note-books"), ("md", "note-pads")):
-        assert any(f"{name} (from {source}): the name is built in" in problem for problem in problems)
+        assert any(f"{name} (from {source}): a plug-in cannot have a built-in name" in problem for problem in problems)
     assert any(
         "half (from note-books): is the function read(content), and should be a module" in problem
         for problem in problems

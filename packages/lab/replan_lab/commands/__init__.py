@@ -1,4 +1,7 @@
-"""The commands below `lab`: they measure models and ways to plan. Each module is imported when its command is used."""
+"""The commands of `replan lab`, which measure models and ways to plan.
+
+Each module is imported when its command is used.
+"""
 
 import click
 
@@ -6,21 +9,21 @@ from replan.cli.command_table import CommandGroup, CommandRow
 from replan.cli.options import common, examples, under
 
 _ROWS = (
-    ("experiment", "Compare ways to plan, with their uncertainty."),
+    ("experiment", "Compare ways to plan, with confidence intervals."),
     ("race", "Race workflows, policies and budgets on your problems."),
-    ("recorded", "Play policies over recorded dialogues of models."),
+    ("recorded", "Evaluate policies on recorded dialogues of models."),
     ("queue", "Compare two orders of work on many tasks with one budget."),
     ("profile", "Measure a model, and find the settings that suit it."),
-    ("whatif", "Decide recorded runs again with edited rules."),
+    ("whatif", "Replay recorded runs with edited rules."),
     ("pddl", "Plan problems in PDDL, and check plans for them."),
 )
 
 
 class LabGroup(CommandGroup):
-    """The commands below `replan lab`."""
+    """The group of the commands of `replan lab`."""
 
     def rows(self) -> dict[str, CommandRow]:
-        """Return the row of each command. The module of a command has the command's name."""
+        """Return the table row of each command. Each command's module has the name of the command."""
         return {name: CommandRow(name, "", text, f"replan_lab.commands.{name}:{name}") for name, text in _ROWS}
 
 

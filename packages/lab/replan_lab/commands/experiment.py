@@ -28,9 +28,9 @@ _EXPERIMENT = examples(
 
 @click.command(epilog=_EXPERIMENT)
 @click.argument("file", metavar="FILE")
-@click.option("--out", "results", metavar="FOLDER", help="Where results and report go; default: experiments/NAME.")
-@click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for simulated trials; default: the cores.")
-@click.option("--skip-broken", is_flag=True, help="Leave out problems that cannot be read, and say which.")
+@click.option("--out", "results", metavar="FOLDER", help="Folder for results and report; default: experiments/NAME.")
+@click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for simulated trials; default: all cores.")
+@click.option("--skip-broken", is_flag=True, help="Skip and list problems that cannot be read.")
 @json_option
 @common
 @click.pass_obj
@@ -45,8 +45,8 @@ def experiment(
 ) -> int:
     """Run the experiment in a FILE, and write tables, plots and an HTML report.
 
-    Trials with a result in the folder are not run again: after an interruption, the same command continues and
-    writes the same bytes. Exit 5: the experiment's own budget was spent first.
+    Trials with a result in the folder are not run again: after an interruption, the same command continues and writes
+    the same bytes. Exit 5: the experiment's budget was spent before all trials.
     """
     from replan.cli.home import registry_of
     from replan_lab.experiments.definition import is_about_executions
@@ -142,7 +142,7 @@ def run_trials_of(prepared: PreparedExperiment, store: ResultsFolder, jobs: int 
 
             return trio.run(partial(run_live, prepared, store, ticker.tick, os.environ))
     except KeyboardInterrupt:
-        err().print(rich_text(line(f"The trials that are done are in {store.folder}; the same command goes on.")))
+        err().print(rich_text(line(f"Finished trials are in {store.folder}; repeat the command to continue.")))
         raise
 
 

@@ -70,7 +70,9 @@ def run(
 ) -> int:
     """Plan the PROBLEM of a DOMAIN. The model names actions; the domain says what each action needs and does."""
     if detach and dry_run:
-        raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+        raise UsageProblem(
+            "a dry run starts nothing that could be detached", place="--detach", hint="leave out one option"
+        )
     import trio
 
     from actors.planning.prepare import PlanningInput, RunOptions
@@ -162,7 +164,7 @@ def _text(name: str) -> str:
     from replan.cli.inputs import file_named, read_file, read_stdin
     from replan_lab.pddl.expressions import BYTES_MAX
 
-    smaller = "PDDL files are read up to 4 MiB"
+    smaller = "use a PDDL file of at most 4 MiB"
     if name == "-":
         return read_stdin(BYTES_MAX, smaller)
     return read_file(file_named(name, "FILE"), BYTES_MAX, name, hint="name a file in PDDL, or -", smaller=smaller)

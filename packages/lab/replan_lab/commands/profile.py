@@ -1,4 +1,4 @@
-"""`lab profile`: measures a model on shipped tasks, and names the best settings in a simulation of the model."""
+"""`lab profile`: measures a model on shipped tasks, and finds the best settings in a simulation of the model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PROFILE = examples(
 
 
 @click.command(epilog=_PROFILE)
-@click.option("-m", "--model", metavar="MODEL", help="The model; there is no default, since a profile asks it often.")
+@click.option("-m", "--model", metavar="MODEL", help="The model; no default, because a profile makes many calls.")
 @click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="The most model calls for all tasks.")
 @click.option(
     "--max-cost",
@@ -40,10 +40,10 @@ _PROFILE = examples(
 @click.option(
     "--tasks", type=click.IntRange(10, 60), default=60, show_default=True, metavar="N", help="How many tasks to plan."
 )
-@click.option("--compact", is_flag=True, help="Take the shorter prompts, for a model with a small context window.")
+@click.option("--compact", is_flag=True, help="Use the shorter prompts, for a model with a small context window.")
 @click.option("--output-tokens-max", type=click.IntRange(min=1), metavar="N", help="The most tokens in one reply.")
 @click.option("--out", default="profile.yaml", show_default=True, metavar="FILE", help="The workflow file to write.")
-@click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for the simulation; default: the cores.")
+@click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for the simulation; default: all cores.")
 @json_option
 @common
 @click.pass_obj
@@ -62,17 +62,17 @@ def profile(
 ) -> int:
     """Measure a model on shipped tasks, and write the settings that suit it.
 
-    Each of up to 60 short problems is planned once with the workflow `search`. The command prints the form errors and
-    the success of each step, at once and after a finding. It prints the mean calls and cost of a plan. It writes the
-    settings that do best in a simulation with the model's odds, as a workflow file. Later runs of the model begin with
-    its counts, which the home keeps. Results are kept in the folder beside FILE, so that the same command goes on after
-    an interruption. Exit 5: the limit was reached before all tasks were planned; the settings are then written from the
-    tasks that were planned.
+    Each of up to 60 short problems is planned once with the workflow `search`. The command prints each step's form
+    errors, and its success at the first attempt and after a finding. It prints the mean calls and cost of a plan. It
+    writes the settings that do best in a simulation with the model's odds, as a workflow file. Later runs of the model
+    start from its counts, which the home stores. Results are stored in a folder beside FILE. After an interruption, the
+    same command continues. Exit 5: the limit was reached before all tasks were planned; the settings then come from the
+    planned tasks.
     """
     if not model:
-        raise UsageProblem("no model is named", place="--model", hint="a profile asks a model only if you name it")
+        raise UsageProblem("no model is named", place="--model", hint="a profile calls a model only if you name it")
     if max_calls is None and max_cost is None:
-        hint = "--max-calls N or --max-cost USD bounds all tasks"
+        hint = "limit all tasks together with --max-calls N or --max-cost USD"
         raise UsageProblem("a profile needs a limit", place="lab profile", hint=hint)
     from replan.cli.home import registry_of
     from replan.cli.terminal.console import print_json
@@ -137,7 +137,7 @@ def _keep_counts(events: list[list[PlanningEvent]], path: Path, lines: list[str]
         return {}
     model, counts = found
     write_profile(model, counts, path)
-    lines.append(f"Runs of {model} begin with these counts: {path}")
+    lines.append(f"Later runs of {model} start from the counts in {path}")
     return {"counted": counts.model_dump()}
 
 
@@ -177,7 +177,7 @@ def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
         yield f"The limit was reached before {format_count(tasks - len(trials), 'more task')} could be planned."
     if plans:
         money = "" if cost is None else f" and ${cost / plans:.4f}"
-        yield f"A plan takes {calls / plans:.1f} calls{money}, those for tasks without a plan included."
+        yield f"A plan takes {calls / plans:.1f} calls{money}, including the calls for tasks without a plan."
 
 
 def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`lab queue`: compares two orders of work on many tasks with a common budget, over recorded dialogues."""
+"""`lab queue`: compares two orders of work on many tasks with a common budget, on recorded dialogues."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _QUEUE = examples("replan lab queue mint.jsonl.gz", "replan lab queue mint.jsonl
 
 @click.command(epilog=_QUEUE)
 @click.argument("file", metavar="FILE")
-@click.option("--out", "results", metavar="FOLDER", help="Where table and plot go; default: experiments/queue.")
+@click.option("--out", "results", metavar="FOLDER", help="Folder for table and plot; default: experiments/queue.")
 @json_option
 @common
 @click.pass_obj
@@ -25,9 +25,9 @@ def queue(
     results: str | None,
     as_json: bool,
 ) -> int:
-    """Compare two orders of work over the records in a FILE: one task after another, or one attempt at each in turn.
+    """Compare two orders of work on the records in a FILE: one task after another, or one attempt at each in turn.
 
-    Both orders spend the same budget of attempts on the same tasks. A task is left when it is solved.
+    Both orders spend the same budget of attempts on the same tasks. A solved task gets no further attempts.
     """
     from actors.values.lines import line
     from replan.cli.terminal.console import out, print_json, rich_text

@@ -27,13 +27,13 @@ _RACE = examples(
 
 @click.command(epilog=_RACE)
 @click.argument("problems", metavar="PROBLEM...", nargs=-1, required=True)
-@click.option("-m", "--model", metavar="MODEL", help="The model; there is no default, since a race asks it often.")
-@click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="The most model calls of the whole race.")
+@click.option("-m", "--model", metavar="MODEL", help="The model; no default, because a race makes many calls.")
+@click.option("--max-calls", type=click.IntRange(min=1), metavar="N", help="The most model calls for the whole race.")
 @click.option(
     "--max-cost",
     type=click.FloatRange(min=0, min_open=True, max=10**9),
     metavar="USD",
-    help="The most dollars of the whole race; the model's price must be known.",
+    help="The most dollars for the whole race; the model's price must be known.",
 )
 @click.option(
     "-w",
@@ -59,10 +59,10 @@ _RACE = examples(
     multiple=True,
     type=click.IntRange(min=1, max=10**6),
     metavar="N",
-    help="A limit of the calls of one run; may be given several times. Default: 10, 20 and 30.",
+    help="The most calls for one run; may be given several times. Default: 10, 20 and 30.",
 )
 @click.option("--out", default="tuned.yaml", show_default=True, metavar="FILE", help="The workflow file to write.")
-@click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for simulated trials; default: the cores.")
+@click.option("--jobs", type=click.IntRange(min=1, max=256), help="Processes for simulated trials; default: all cores.")
 @plugins_option
 @json_option
 @common
@@ -84,12 +84,12 @@ def race(
     """Race workflows, policies and budgets on your problems, and write the best as a workflow file.
 
     A PROBLEM is a file, a .jsonl file with one problem per line, or a folder. All entrants plan the same problems with
-    the same seeds; the better half stays for the next rung. The race never uses more than its limit, and never asks a
-    model that you have not named. Results are kept in a folder beside FILE, so that the same command goes on after an
-    interruption. Exit 5: the limit was reached while several entrants were left; FILE then has the best so far.
+    the same seeds; the better half stays for the next rung. The race never uses more than its limit, and never calls a
+    model that you have not named. Results are stored in a folder beside FILE. After an interruption, the same command
+    continues. Exit 5: the limit was reached while several entrants were left; FILE then has the best one so far.
     """
     if not model:
-        raise UsageProblem("no model is named", place="--model", hint="a race asks a model only if you name it")
+        raise UsageProblem("no model is named", place="--model", hint="a race calls a model only if you name it")
     from replan.cli.home import registry_of
     from replan.cli.terminal.console import notice, print_json
     from replan.setup.installation import data_root
@@ -108,12 +108,12 @@ def race(
     race.run(installation, partial(run_trials_of, jobs=jobs), notice)
     winner = race.winner
     if winner is None:
-        raise UsageProblem(race.stopped, place="lab race", hint="allow more, or name fewer entrants")
+        raise UsageProblem(race.stopped, place="lab race", hint="raise the limit, or name fewer entrants")
     best = next(item for item in raced if item.name == winner.entrant)
     comments = list(_comments(race, winner))
     write_tuned(target, "lab race", comments, best.text(winner.cap))
     if race.stopped:
-        notice(f"the race ended early: {race.stopped}; {target} has the best so far")
+        notice(f"the race ended early: {race.stopped}; {target} has the best settings so far")
     if as_json:
         print_json(_object(race, winner, target))
     else:
@@ -128,25 +128,25 @@ def _comments(race: Race, winner: EntrantStanding) -> list[str]:
     low, high = winner.interval
     order, share = race.order, winner.successes / winner.trials
     shown = [
-        f"{winner.entrant} with at most {format_count(winner.cap, 'call')} was the best of a race on {order.model}.",
+        f"{winner.entrant} with at most {format_count(winner.cap, 'call')} won a race on {order.model}.",
         (
             f"Success: {winner.successes} of {format_count(winner.trials, 'trial')} ({share:.1%}, "
             f"95 % interval {low:.1%} to {high:.1%}), {winner.calls_mean:.1f} calls on average."
         ),
-        "It was chosen by these trials, so expect a little less on other problems.",
+        "These trials also chose the winner, so expect a little less success on other problems.",
     ]
     if race.runner_up is not None:
         ahead, (low, high) = _against(race, winner, race.runner_up)
         shown.append(
-            f"Against {race.runner_up.entrant} within {race.runner_up.cap}, paired: {100 * ahead:+.1f} points "
-            f"({100 * low:+.1f} to {100 * high:+.1f})."
+            f"Paired difference to {race.runner_up.entrant} with at most {race.runner_up.cap} calls: "
+            f"{100 * ahead:+.1f} points (95 % interval {100 * low:+.1f} to {100 * high:+.1f})."
         )
     shown.append(
         f"The race used {format_count(race.calls, 'model call')} and ${race.micro_usd / MICRO:.2f} in "
         f"{format_count(race.rungs, 'rung')}{_of_limit(order)}."
     )
     if race.stopped:
-        shown.append(f"It ended early: {race.stopped}.")
+        shown.append(f"The race ended early: {race.stopped}.")
     return shown
 
 

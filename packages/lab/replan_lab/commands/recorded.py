@@ -1,4 +1,4 @@
-"""`lab recorded`: plays policies over recorded dialogues of models."""
+"""`lab recorded`: evaluates policies on recorded dialogues of models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHOWN = (
 
 @click.command(epilog=_RECORDED)
 @click.argument("file", metavar="FILE")
-@click.option("--arm", "names", multiple=True, metavar="NAME", help="An arm to play; may be given several times.")
+@click.option("--arm", "names", multiple=True, metavar="NAME", help="An arm to evaluate; may be given several times.")
 @click.option(
     "-p",
     "--policy",
@@ -39,9 +39,9 @@ _SHOWN = (
     multiple=True,
     metavar="NAME|FILE",
     shell_complete=complete_policy,
-    help="A policy to play beside the arms; may be given several times.",
+    help="A policy to evaluate beside the arms; may be given several times.",
 )
-@click.option("--out", "results", metavar="FOLDER", help="Where tables and plots go; default: experiments/NAME.")
+@click.option("--out", "results", metavar="FOLDER", help="Folder for tables and plots; default: experiments/NAME.")
 @json_option
 @common
 @click.pass_obj
@@ -54,11 +54,11 @@ def recorded(
     results: str | None,
     as_json: bool,
 ) -> int:
-    """Play policies over the records in a FILE, and write tables and plots.
+    """Evaluate policies on the records in a FILE, and write tables and plots.
 
-    A policy sees what a run could see at that moment: hashes, lengths, likeness, rewards and the model. It also sees
-    the shares that were counted on the other tasks of the model. All arms are compared with the arm `retry`, or with
-    `stop` where the records have no retries. The differences are paired.
+    A policy sees only what a run could see at that moment: hashes, lengths, similarity, rewards and the model. It also
+    sees the shares that were counted on the other tasks of the model. All arms are compared with the arm `retry`, or
+    with `stop` if the records have no retries. The differences are paired.
     """
     from actors.config.loader import load_policy
     from actors.files.suggestions import nearest
@@ -85,8 +85,8 @@ def recorded(
         chosen[Path(name).stem] = decide_by(load_policy(name, data_root()))
     comparison = compare(records, chosen)
     if not comparison.cases:
-        hint = "a rejection needs another attempt at the same task by the same model"
-        raise UsageProblem("the records have no rejection with a next attempt", place=file, hint=hint)
+        hint = "record another attempt at the same task by the same model"
+        raise UsageProblem("the records have no next attempt after a rejected one", place=file, hint=hint)
     tables = tables_of(comparison)
     folder = Path(results) if results else Path("experiments") / Path(file).name.partition(".")[0]
     write_files(folder, tables, dict(plots_of(comparison, tables)), {})

@@ -26,7 +26,7 @@ _WHATIF = examples(
 )
 
 
-@click.command(epilog=_WHATIF, short_help="Replay recorded runs under edited rules.")
+@click.command(epilog=_WHATIF, short_help="Replay recorded runs with edited rules.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
 @click.option("-w", "--workflow", metavar="NAME|FILE", shell_complete=complete_workflow, help="The edited workflow.")
 @click.option(
@@ -34,17 +34,17 @@ _WHATIF = examples(
     "guards",
     multiple=True,
     metavar="[STEP=]NAME",
-    help="Ask this guard again; with STEP, ask it in place of the step's own guard.",
+    help="Call this guard again; with STEP, call it instead of the step's own guard.",
 )
 @click.option("--policy", metavar="NAME|FILE", shell_complete=complete_policy, help="The edited policy.")
-@click.option("--release", metavar="CHECKOUT", help="The program of another checkout.")
+@click.option("--release", metavar="CHECKOUT", help="Use another checkout's program.")
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0.1),
     default=LIMIT_SECONDS,
     show_default=True,
     metavar="S",
-    help="Seconds that one run may take.",
+    help="The most seconds for one run.",
 )
 @click.option("--all", "everything", is_flag=True, help="Show every run that differs.")
 @plugins_option
@@ -65,10 +65,10 @@ def whatif(
 ) -> int:
     """Decide recorded runs again under an edited workflow, guard, policy or program, and compare.
 
-    Nothing is called and nothing is written. Without an edit, this program is compared with the one that recorded.
-    Without RUN, all runs of the home are folded, waiting runs first; --workflow then applies only to runs of a workflow
-    with the same name. Exit 0: no decision differs; 3: one does; 1: a guard or the program failed; 9: a run cannot be
-    read.
+    Nothing is called and nothing is written. Without an edit, this program is compared with the program that recorded
+    the run. Without RUN, all runs of the home are replayed, waiting runs first; --workflow then applies only to runs of
+    a workflow with the same name. Exit 0: no decision differs; 3: a decision differs; 1: a guard or the program failed;
+    9: a run cannot be read.
     """
     from replan.cli.terminal.console import print_json, show
     from replan_lab.whatif.differences import report_json, report_lines

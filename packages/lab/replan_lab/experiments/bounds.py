@@ -7,14 +7,14 @@ different facts:
 - *clairvoyant*: the whole truth (cause, difficulty, wrong artifacts, findings so far). Value iteration over calls left
   and states gives the best possible success with these moves.
 - *informed*: the facts that the policy `belief` sees. These are the code of each finding, whether this code repeats the
-  previous code, and whether a step that was redone from the same inputs made the same artifact. The planner keeps the
-  exact belief over cause, difficulty, wrong artifacts and findings, with the world's own parameters. Looking one step
-  ahead, it chooses the steps to redo with the largest chance of success per call. This planner is good, but not a
-  proven upper bound.
+  previous code, and whether a step that was redone from the same inputs made the same artifact. From these facts and
+  the world's own parameters, the planner computes the exact belief over cause, difficulty, wrong artifacts and
+  findings. Looking one step ahead, it chooses the steps to redo with the largest chance of success per call. This
+  planner is good, but not a proven upper bound.
 
-The price of a call varies, so each bound is a curve of success against mean calls. The bounds do not model malformed
-replies, several causes, findings that name another level, visit budgets, and the rejections of a level before it is
-redone.
+Each bound is computed for several prices of a call, so it is a curve of success against mean calls. The bounds do not
+model malformed replies, several causes, findings that name another level, visit budgets, and the rejections of a level
+before it is redone.
 """
 
 from collections.abc import Iterator
@@ -34,9 +34,9 @@ from replan_lab.simulated.world import hard_level_probability
 NODES = 8
 TRIALS = 1000
 SIDE_BY_SIDE = 50
-"""How many problems are simulated at once, so that their beliefs fit into the processor's cache."""
+"""The number of problems that are simulated at once. Their beliefs fit into the processor's cache."""
 PRICES = (0.01, 0.02, 0.035)
-"""The prices of a call, as parts of the value of a success."""
+"""The prices of a call, as fractions of the value of a success."""
 _A, _R, _S, _P = 1, 2, 4, 8
 REDOS = (_P, _S | _P, _R | _S | _P, _A | _S | _P, _A | _R | _S | _P)
 """The sets of levels that may be redone together, as bit sets. The topmost level is the lowest bit."""
@@ -55,7 +55,7 @@ class Bound:
     name: str
     cap: int
     price: float
-    """The price of a call, as a part of a success."""
+    """The price of a call, as a fraction of the value of a success."""
     success: float
     calls: float
 
@@ -89,8 +89,8 @@ class WorldLevels:
     def after(self, values: Array, cause: int, redo: int) -> Array:
         """Return the mean of values, for each state, after the levels `redo` were redone.
 
-        A state is a pattern, the named mistakes and the difficulty. If the step of the cause is redone, it gets the
-        rejection that names the cause.
+        A state consists of a pattern, the named mistakes and the difficulty. If the step with the cause is redone, it
+        reads the rejection that names the cause.
         """
         mixed = values
         for level in range(4):
@@ -183,7 +183,7 @@ class InformedPlanner:
         self.wrong_views = np.array([_shares_of_wrong_views(profile, level) for level in LEVELS])
 
     def run(self) -> Bound:
-        """Return the success and the mean calls on problems with evenly spread causes and difficulties."""
+        """Return the success and the mean calls on problems whose causes and difficulties are evenly spread."""
         shares, count = self.pipeline.causes, self.trials
         edges = np.cumsum(shares) / shares.sum()
         cause = np.searchsorted(edges, (np.arange(count) + 0.5) / count, side="right").clip(0, 4)
@@ -227,7 +227,7 @@ class InformedPlanner:
     def _compare(self, views: Array, level: int, right: Array, made: Array, again: Array) -> Array:
         """Draw the views of a redone level, and return the results of comparing them with the earlier views.
 
-        The plan is not compared, and neither is a level whose input artifacts have changed.
+        The plan and levels whose input artifacts have changed are not compared.
         """
         wrong = np.searchsorted(np.cumsum(self.wrong_views[level]), self.dice.random(len(right))).clip(
             0, self.wrong_views.shape[1] - 1
@@ -303,7 +303,7 @@ class InformedPlanner:
         return np.where(live[:, None, None, None, None], after, belief)
 
     def _choice(self, belief: Array, left: Array, live: Array) -> Array:
-        """Return the levels to redo for each problem; 0 if no level can be redone, or none is worth the price."""
+        """Return the levels to redo for each problem; 0 if no level can be redone, or if no redo is worth its price."""
         scores = np.full((len(REDOS), len(left)), -np.inf)
         for position, (redo, gain) in enumerate(zip(REDOS, self.gains, strict=True)):
             rows = np.flatnonzero(live & (left >= redo.bit_count()))
@@ -344,8 +344,8 @@ def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float
 def success_at(points: list[Bound], calls: float) -> float:
     """Return the success of a bound at mean calls, interpolated between its points, and constant beyond the last point.
 
-    A point with more calls and less success than another point is left out, because the additional calls need not be
-    made.
+    A point with more calls and less success than another point is ignored, because a planner need not make the
+    additional calls.
     """
     frontier: list[tuple[float, float]] = []
     for used, success in sorted({(point.calls, point.success) for point in points}):

@@ -1,4 +1,4 @@
-"""Experiment files: their models, which compare arms with a baseline, and their problems."""
+"""The definitions in experiment files, which compare arms with a baseline, and the problems of experiments."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ TRIALS_MAX = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A combination that is compared with others: a pipeline, a search and a model."""
+    """A pipeline, a search and a model, which are compared with other combinations."""
 
     pipeline: "Pipeline"
     """The workflow, with its changes."""
@@ -39,7 +39,7 @@ class Arm:
     """The model in the form of `--model`."""
     label: str
     name: str
-    """The name of the pipeline, search and model together; unique in the experiment."""
+    """The joined names of the pipeline, search and model; unique in the experiment."""
     cap: int | None = None
     family: str = ""
     """The label without the cap. Arms that differ only in the cap have the same family."""
@@ -55,11 +55,11 @@ class Pipeline(Config):
     search: str | None = None
     """The search. It replaces the experiment's list of searches for this pipeline."""
     search_config: Mapping[str, Any] = Field(default_factory=dict)
-    """Values that replace those of the workflow, such as `r_patience` or `max_total_calls`."""
+    """Values that replace the workflow's values, such as `r_patience` or `max_total_calls`."""
     steps: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
-    """Values that replace those of single steps, such as `rmax` or `backtrack_budget`."""
+    """Values that replace values of single steps, such as `rmax` or `backtrack_budget`."""
     policy: str | None = None
-    """The policy, instead of the workflow's: a shipped name, or a path relative to this file."""
+    """The policy: a shipped name, or a path relative to this file. It replaces the workflow's policy."""
     without_rows: tuple[str, ...] = ()
     """Rows to remove from the policy's table."""
     feedback: Feedback = "full"
@@ -109,9 +109,9 @@ class Spending(Config):
     """The budget of the whole experiment. If it is spent, the experiment ends early, and the report says so."""
 
     calls: Count | None = None
-    """Model calls. A trial begins only if the calls left cover its limit."""
+    """Model calls. A trial begins only if the remaining calls cover its limit."""
     usd: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    """Dollars. A trial begins only if some dollars are left, so the trials under way may exceed the budget."""
+    """Dollars. A trial begins if any dollars are left, so running trials may exceed the budget."""
     exact: bool = Field(default=False, exclude_if=lambda exact: not exact)
     """Whether no trial may spend more than the remaining part of `usd`. Trials of real models then run one after the
     other, and the experiment ends at the first trial that is cut short.
@@ -122,17 +122,17 @@ class Experiment(Config):
     """An experiment, as its file defines it: each arm is tried on each problem with each seed."""
 
     name: ArmName
-    """The name, also of the folder of its results."""
+    """The name of the experiment and of its results folder."""
     description: str = Field(min_length=1)
-    """The question that it answers, for people."""
+    """The question that the experiment answers, for people."""
     problems: tuple[str, ...] = Field(min_length=1)
-    """Files with one problem each, `.jsonl` files with one per line, or folders of both; relative to this file."""
+    """Files with one problem each, `.jsonl` files with one problem per line, or folders; relative to this file."""
     models: tuple[str, ...] = Field(min_length=1)
     """The models in the form of `--model`; a simulated author gets its seed from `seeds`."""
     pipelines: tuple[Pipeline, ...] = Field(min_length=1)
-    """The workflows to compare; each makes an arm with each search and each model."""
+    """The workflows to compare. Each workflow with each search and each model is an arm."""
     searches: tuple[str, ...] = ()
-    """The searches that every pipeline is combined with; if there are none, each uses its workflow's own."""
+    """The searches for every pipeline; if the list is empty, each pipeline uses its workflow's search."""
     seeds: Seeds = Field(default_factory=Seeds)
     """The seeds. With a real model, only the number of repetitions counts."""
     max_calls: Count | None = None
@@ -140,13 +140,14 @@ class Experiment(Config):
     budgets: tuple[Count, ...] = (1, 5, 10, 20, 30)
     """The numbers of calls for which the table `budgets` has a row."""
     caps: tuple[Count, ...] = ()
-    """The caps of the comparison at equal calls. Without `max_calls`, the largest cap limits each trial. A search that
-    divides its calls among branches is tried with each cap.
+    """The limits of calls for the comparison at equal calls. Without `max_calls`, the largest cap limits each trial. A
+    search that divides its calls among branches is tried with each cap.
     """
     bounds: bool = False
     """Whether the bounds of a pipeline with four levels are computed for each simulated model (`bounds.py`)."""
     bound_prices: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.01, 0.02, 0.035)
-    """The prices of a call, as parts of a success, for which the bounds have points in addition to those at the caps.
+    """The prices of a call, as fractions of a success. For each price, the bounds have a point beside those at the
+    caps.
     """
     mean_of_worlds: bool = False
     """Whether the table `worlds` has the mean over all models of the differences at the baseline's mean calls. The
@@ -155,11 +156,11 @@ class Experiment(Config):
     baseline_cap: Count = 30
     """The cap of the baseline. At the baseline's mean calls within it, the other arms are compared."""
     baseline: str
-    """The arm that the others with the same model are compared with: `PIPELINE`, or `PIPELINE/SEARCH`."""
+    """The arm with which other arms of the same model are compared: `PIPELINE`, or `PIPELINE/SEARCH`."""
     budget: Spending = Field(default_factory=Spending)
     """The budget of the whole experiment."""
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
-    """Concurrent trials with a real model. Simulated trials use one process per core."""
+    """The number of concurrent trials with a real model. Simulated trials use one process per core."""
 
     @model_validator(mode="after")
     def _check(self) -> "Experiment":
@@ -169,7 +170,7 @@ class Experiment(Config):
         labels = [arm.label for arm in self.arms()]
         for key in ("bounds", "mean_of_worlds"):
             if getattr(self, key) and not self.caps:
-                raise config_error("the experiment has no `caps`", (key,))
+                raise config_error(f"`{key}` needs `caps`, which the experiment does not have", (key,))
         _check_compared("arm", self.baseline, labels, len(labels) * self.seeds.count)
         return self
 
@@ -219,9 +220,9 @@ class ExecutionExperiment(Config):
     kind: Literal["executions"]
     """The subject of the experiment."""
     name: ArmName
-    """The name, also of the folder of its results."""
+    """The name of the experiment and of its results folder."""
     description: str = Field(min_length=1)
-    """The question that it answers, for people."""
+    """The question that the experiment answers, for people."""
     task: Task = Field(default_factory=Task)
     """The goals of an execution, and the tools that can do each step."""
     worlds: tuple[ToolOdds, ...] = Field(min_length=1)
@@ -256,7 +257,7 @@ def _check_compared(kind: str, baseline: str, names: Sequence[str], trials: int)
     if baseline not in names:
         raise config_error(f"there is no {kind} {baseline!r}", ("baseline",), nearest(baseline, names))
     if trials > TRIALS_MAX:
-        raise config_error(f"more than {TRIALS_MAX:,} trials", ("seeds", "count"))
+        raise config_error(f"the experiment has more than {TRIALS_MAX:,} trials", ("seeds", "count"))
 
 
 def is_about_executions(path: Path) -> bool:
@@ -276,7 +277,7 @@ def load_experiment(path: Path, model: type[Model]) -> tuple[Model, ParsedFile]:
 
 TEXT_SUFFIXES = (".md", ".txt")
 _ID, _TEXT, _CATEGORY = ("id", "problem_id"), ("problem", "statement"), ("category", "type_hint")
-"""The keys of a line's name, text and category. The first present key counts."""
+"""The keys for a line's name, text and category. The first key that the line has is used."""
 _SKIP = "--skip-broken leaves it out"
 
 
@@ -295,11 +296,11 @@ class ExperimentProblem:
 def read_problems(
     names: tuple[str, ...], document: ParsedFile, *, skip_broken: bool = False
 ) -> tuple[list[ExperimentProblem], list[str]]:
-    """Return the problems in the files and folders of these names, and a notice for each problem left out.
+    """Return the problems in the files and folders of these names, and a notice for each skipped problem.
 
     Raises:
-        UsageProblem: a problem cannot be read or is invalid, with its line; two problems have the same name; there is
-            no problem.
+        UsageProblem: a problem cannot be read or is invalid (with its line), two problems have the same name, or
+            there is no problem.
     """
     folder, problems, notices = Path(document.source).parent, dict[str, ExperimentProblem](), list[str]()
     for number, name in enumerate(names):
@@ -312,16 +313,21 @@ def read_problems(
                     raise UsageProblem(problem.cause, place=place, hint=problem.hint or _SKIP)
                 notices.append(f"left out: {place}: {problem.cause}")
             elif problem.name in problems:
-                raise UsageProblem(f"a second problem is named {problem.name!r}", place=place)
+                raise UsageProblem(f"two problems are named {problem.name!r}", place=place)
             else:
                 problems[problem.name] = problem
     if not problems:
-        raise document.problem("there is no problem", ("problems",), "name .md, .txt or .jsonl files, or folders")
+        raise document.problem(
+            "the files have no problems", ("problems",), "name .md, .txt or .jsonl files, or folders"
+        )
     return list(problems.values()), notices
 
 
 def _problems(path: Path) -> Iterator[tuple[str, ExperimentProblem | UsageProblem]]:
-    """Yield (place, problem) for each problem of a file or folder. An error stands for an invalid problem."""
+    """Yield (place, problem) for each problem of a file or folder.
+
+    For an invalid problem, the error is yielded in its place.
+    """
     if path.is_dir():
         for inner in sorted(path.iterdir()):
             if inner.suffix in (*TEXT_SUFFIXES, ".jsonl"):
@@ -346,10 +352,10 @@ def _parse_line(line: str, number: int) -> ExperimentProblem | UsageProblem:
     except (ValueError, RecursionError):
         return UsageProblem("this line is not JSON")
     if not isinstance(value, dict):
-        return UsageProblem("this line is not an object")
+        return UsageProblem("this line is not a JSON object")
     text = _first(value, _TEXT)
     if not isinstance(text, str):
-        return UsageProblem("this line has no problem text", hint=f"give it as {' or '.join(_TEXT)}")
+        return UsageProblem("this line has no problem text", hint=f"put the text under the key {' or '.join(_TEXT)}")
     return _check(
         ExperimentProblem(str(_first(value, _ID) or f"line_{number}"), text, str(_first(value, _CATEGORY) or ""))
     )

@@ -2,7 +2,7 @@
 
 For a search that ignores its budget, one trial with the largest cap shows the result of each smaller cap: a success
 within the cap counts, and later calls do not. A search that divides its budget is tried with each cap. An arm that
-stops by itself keeps its last value at every larger cap. Answers of people count as calls.
+stops by itself has the same value at every larger cap. Answers of people count as calls.
 """
 
 import math
@@ -18,15 +18,15 @@ from replan_lab.experiments.tables import Row, Table, Z, is_success, mean_cells,
 
 CAPTIONS: Mapping[str, str] = {
     "equal_calls": "Success within a cap of calls, with the mean calls; p values are corrected by Holm's method.",
-    "equal_mean": "Success at the mean calls of the baseline, interpolated between caps. Beside a table `worlds` the "
-    "intervals hold together (Bonferroni).",
-    "bounds": "What a planner with more knowledge finds: success against mean calls, by the price of a call.",
+    "equal_mean": "Success at the mean calls of the baseline, interpolated between caps. If there is a table `worlds`, "
+    "all intervals hold at once (Bonferroni).",
+    "bounds": "The success and the mean calls of a planner with more knowledge, for several prices of a call.",
     "worlds": "The difference to the baseline at its mean calls, with the models as the sample, and with the problems "
-    "as the sample; the intervals of each kind hold together (Bonferroni).",
+    "as the sample. The intervals of each kind hold at once (Bonferroni).",
 }
 
 LEVEL = 0.95
-"""The probability that all intervals of a table hold together."""
+"""The probability that all intervals of a table contain the true values at once."""
 
 _Pair = tuple[str, int]
 """The problem and the seed. Trials of different arms are paired by them."""
@@ -34,13 +34,13 @@ _Pair = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The trials of an arm, from which success and calls within any cap follow."""
+    """The trials of an arm. Success and calls within any cap are computed from them."""
 
     label: str
     model: str
     """The model in the form of `--model`."""
     by_cap: Mapping[int, Mapping[_Pair, Trial]]
-    """The trials by their cap. An arm that ignores its budget has only one cap."""
+    """The trials by cap. An arm that ignores its budget has only one cap."""
 
     def at(self, cap: int) -> dict[_Pair, tuple[float, float]]:
         """Return the success and the calls within a cap, by pair of problem and seed."""
@@ -87,15 +87,15 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
 
 
 def _corrected_z(intervals: int) -> float:
-    """Return the normal quantile for which this many 95 % intervals hold together (Bonferroni)."""
+    """Return the normal quantile for which this number of 95 % intervals hold at once (Bonferroni)."""
     return NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / max(1, intervals))
 
 
 def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -> Row:
     """Return an arm's mean difference over all worlds, with two intervals.
 
-    In the first interval, the worlds are the sample, because the question is what the arm gains in a world that nobody
-    has measured. It is Student's interval, with one value for each world. In the second interval, the problems are the
+    In the first interval, the worlds are the sample, because the question is how much the arm gains in an unknown
+    world. This is Student's interval, with one value for each world. In the second interval, the problems are the
     sample. All worlds have the same problems, so with few problems the first interval is too narrow. Both intervals are
     corrected for the number of arms (Bonferroni).
     """
@@ -134,7 +134,7 @@ def curves_of(experiment: Experiment, trials: Sequence[Trial]) -> Iterator[Curve
 
 
 def _rows(curve: Curve, base: Curve, caps: Sequence[int]) -> Iterator[Row]:
-    """Yield a row for each cap. `p` belongs to McNemar's exact test."""
+    """Yield a row for each cap. `p` is the p value of McNemar's exact test."""
     for cap in caps:
         own, other = curve.at(cap), base.at(cap)
         hits = int(sum(success for success, _ in own.values()))
@@ -182,7 +182,7 @@ def _at_mean(curve: Curve, base: Curve, baseline_cap: int, z: float) -> tuple[Ro
     """Compare an arm with the baseline at the mean calls of the baseline within a cap.
 
     `z` is the normal quantile of the interval. Return the row of `equal_mean`, and the differences in success by pair.
-    An arm that stops earlier reaches fewer calls.
+    An arm that stops earlier is compared at its own largest number of calls.
     """
     other = base.at(baseline_cap)
     target = fmean(calls for _, calls in other.values())

@@ -1,4 +1,4 @@
-"""Experiments about executions: prepares them, and simulates executions with simulated tools and a simulated person."""
+"""Prepares experiments about executions, and simulates executions with simulated tools and a simulated person."""
 
 import json
 from collections import Counter
@@ -39,13 +39,15 @@ PROBLEM = "Achieve every goal."
 TOOL_SECONDS = 10.0
 REPLAN_SECONDS = 60.0
 PERSON_SECONDS = 600.0
-"""The seconds until a person answers."""
+"""The seconds until the simulated person answers."""
 REPLAN_COST = Amount(4, 8_000, 0)
 """The cost of a replan: the calls and tokens of a planning run with four steps."""
 MACHINE: Machine[ExecutionState, ExecutionEvent, RunMessage] = ExecutionMachine()
 
 _ANSWERS = (REPLAN, TRY_AGAIN, GIVE_UP)
-"""The answers of a person who cannot do the step by hand. The first of these that the question offers is chosen."""
+"""The answers of a person who cannot do the step by hand. The person chooses the first of these answers that the
+question offers.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class ExecutionSetup:
     task: Task
     odds: ToolOdds
     by_hand: float
-    """The share of steps that a person who is asked can do."""
+    """The share of steps that the simulated person can do."""
 
     def pinned(self, seed: int) -> str:
         """Return the configuration of a trial as JSON."""
@@ -85,7 +87,7 @@ class ExecutionSetup:
         simulation = simulate(MACHINE, worker, first)
         state, world = simulation.state, worker.world
         assert isinstance(state, State)
-        assert state.run.finished is not None, "the execution has stopped, and nothing is open"
+        assert state.run.finished is not None, "the simulation ended before the execution was finished"
         decisions = (event.rule for event in simulation.events if isinstance(event, AttemptDecided | TroubleDecided))
         return ExecutionTrial(
             policy=self.policy,
@@ -112,7 +114,7 @@ class PreparedExecutions:
 
     @cached_property
     def trials(self) -> list[tuple[ExecutionSetup, int]]:
-        """The trials (setup, seed) in their order."""
+        """The trials in order, each as setup and seed."""
         return [(setup, seed) for seed in self.experiment.seeds.all for setup in self.setups]
 
     def run_trial(self, position: int) -> ExecutionTrial:
@@ -180,17 +182,20 @@ class _Executor:
                 body = {"kind": "answer", "question": request_id, "answer": self._answer(work.request)}
                 return Mailed(self._mail, f"answer-{self._mail}", json.dumps(body), now + PERSON_SECONDS)
             case _:
-                raise AssertionError(f"a simulated execution answers no work for the address {work.address}")
+                raise AssertionError(f"a simulated execution has no actor at the address {work.address}")
 
     def _new_plan(self, state: State, request: ReplanRequested) -> str:
-        assert state.replan is not None, f"the request {request.request_id} is that of a replan"
+        assert state.replan is not None, f"the request {request.request_id} came without a replan"
         given = given_facts(state, state.replan)
         plan = self._ways.next_plan(state.replan.trouble.step, given.initial_state or ())
         why = {"outcome": "all_pruned", "why": "no other tool can do the step"}
         return json.dumps({UNSUCCESSFUL: why} if plan is None else plan)
 
     def _answer(self, question: ClarificationRequested) -> str:
-        """Return a person's answer: the truth about a call, or the answer that a fixed rule gives about a step."""
+        """Return the simulated person's answer.
+
+        About a call, it is the truth; about a step, a fixed rule chooses it.
+        """
         options: list[str] = question.answer_schema["enum"]
         step = question.blocks[0] if question.blocks else ""
         if SUCCEEDED in options:

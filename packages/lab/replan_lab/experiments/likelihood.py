@@ -1,7 +1,8 @@
-"""The likelihood of recorded dialogues under the model of difficulty and feedback: the fit, and posterior draws.
+"""The likelihood of recorded dialogues under a model of difficulty and feedback, its maximum, and posterior draws.
 
-A record is the call that solved an instance, or the last call of an unsolved instance. The difficulty p has a beta
-distribution. c(k, p) is the probability that call k succeeds. Its odds are those of p times the lift of k-1 rejections:
+A record is the number of the call that solved an instance, or of the last call of an unsolved instance. The difficulty
+p has a beta distribution. c(k, p) is the probability that call k succeeds. The odds of c(k, p) are the odds of p,
+multiplied by the effect of k-1 rejections:
 
     P(solved at t) = E[c(t, p) * prod(1 - c(k, p) for k < t)],    P(unsolved in T) = E[prod(1 - c(k, p) for k <= T)].
 
@@ -28,7 +29,9 @@ PRIOR_SD = np.array([1.5, 1.5, 1.5, 0.5])
 2.7.
 """
 BURN_IN, THIN = 500, 10
-"""The number of first steps of the Metropolis chain that are dropped, and the number of steps between two draws."""
+"""The number of steps that are dropped at the beginning of the Metropolis chain, and the number of steps between two
+draws.
+"""
 Vector = Any
 """A numpy vector of floats."""
 

@@ -25,7 +25,7 @@ RUNS = "runs"
 async def run_live(
     prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial, environment: Mapping[str, str]
 ) -> list[Trial]:
-    """Run the trials without a result, and continue interrupted ones. Return all trials, in their order.
+    """Run the trials without a result, and continue interrupted trials. Return all trials, in order.
 
     Raises:
         UsageProblem: the provider refuses the calls of a trial. It would refuse the other trials too.
@@ -103,7 +103,7 @@ async def _run_trial(engine: Engine, open_trials: _OpenTrials, position: int, sl
         except RunExists:
             result = await engine.resume(run)
         if result.cause == "provider":
-            raise UsageProblem(f"the provider ended it: {result.why}", place=f"{arm.name} on {problem.name}")
+            raise UsageProblem(f"the provider ended the run: {result.why}", place=f"{arm.name} on {problem.name}")
         state, records = await engine.load(run)
         trial = trial_from(arm.name, problem, seed, (state, [record.event for record in records]), None)
         out_of_money = end_exhausted_run(Limit.COST)

@@ -1,6 +1,7 @@
 """Plots as SVG text by matplotlib: curves with bands, and points with intervals.
 
-Texts stay texts, so the viewer's fonts are used. The same data give the same bytes with the same release of matplotlib.
+Texts are not converted to paths, so the viewer's fonts are used. The same data give the same bytes with the same
+release of matplotlib.
 """
 
 import io
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
 COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#3d5a6c", "#a23b72", "#4f772d", "#8d5b4c", "#5f6c7b")
 DASHES = ("solid", "dashed", "dotted")
-"""The dash patterns of lines, for grey prints. The combination of colour and dash repeats after thirty lines."""
+"""The dash patterns of lines, which also differ in black-and-white prints. The combinations of colour and pattern
+repeat after thirty lines.
+"""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 MARKED = 12
 """The largest number of points on a line for which each point has a marker."""
@@ -52,7 +55,10 @@ class Point:
 
 
 def point_in(row: Mapping[str, object], name: str, x: str = "") -> Point:
-    """Return the point of a column and its interval in a row of a table; `x` is the column of the position, if any."""
+    """Return the point that a table row has in a column, with its interval.
+
+    `x` is the column with its position, if there is one.
+    """
     columns = (name, f"{name}_low", f"{name}_high", *([x] if x else []))
     return Point(*(float(str(row[column])) for column in columns))
 
@@ -86,7 +92,7 @@ def curves(
 
 
 def points(title: str, rows: Mapping[str, Point], x_label: str) -> str:
-    """Return a plot with one point per name, each with its interval; an arrow marks an interval that is cut off."""
+    """Return a plot with one point per name, each with its interval; an arrow marks an interval beyond the plot."""
     return groups(title, {name: {"": point} for name, point in rows.items()}, x_label)
 
 
@@ -128,7 +134,7 @@ def _width(names: Iterable[str]) -> float:
 
 
 def _svg(title: str, x_label: str, size: tuple[float, float], draw: "Callable[[Axes], None]", *, listed: bool) -> str:
-    """Return a figure of one plot as an SVG element; with `listed` the names of its series stand beside it."""
+    """Return a figure of one plot as an SVG element; with `listed`, its series are named beside the plot."""
     from matplotlib import rc_context  # noqa: PLC0415 -- slow to load
     from matplotlib.figure import Figure  # noqa: PLC0415 -- slow to load
 

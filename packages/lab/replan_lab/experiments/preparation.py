@@ -50,7 +50,7 @@ PROFILES = "profiles"
 
 @dataclass(frozen=True)
 class PreparedArm:
-    """An arm, checked and ready for its trials."""
+    """A checked arm, which is ready for its trials."""
 
     arm: Arm
     request: RunRequest
@@ -99,7 +99,7 @@ class PreparedArm:
 
 @dataclass(frozen=True)
 class PreparedExperiment:
-    """An experiment, checked and ready to run."""
+    """A checked experiment, which is ready to run."""
 
     experiment: Experiment
     problems: list[ExperimentProblem]
@@ -108,7 +108,7 @@ class PreparedExperiment:
 
     @cached_property
     def trials(self) -> list[tuple[PreparedArm, ExperimentProblem, int]]:
-        """The trials (arm, problem, seed) in their order: by seed, then by problem, then by arm."""
+        """The trials as (arm, problem, seed), sorted by seed, then by problem, then by arm."""
         return [
             (arm, problem, seed) for seed in self.experiment.seeds.all for problem in self.problems for arm in self.arms
         ]
@@ -242,11 +242,11 @@ def _prepared_arm(
     *,
     where: tuple[Installation, Path],
 ) -> PreparedArm:
-    """Return an arm. `where` has the folder from which relative paths count. Raises `UsageProblem`."""
+    """Return the prepared arm. `where` has the folder to which paths are relative. Raises `UsageProblem`."""
     (choice, profile), (installation, folder), pipeline = model, where, arm.pipeline
     if pipeline.filter_values and profile is None:
-        hint = "a real guard shows what it finds"
-        raise UsageProblem("feedback and guard errors are set for a simulated author only", hint=hint)
+        hint = "remove these keys: a real model is judged by real guards"
+        raise UsageProblem("keys about feedback and guard errors need a simulated author", hint=hint)
     workflow = pipeline.workflow
     if "/" in workflow or Path(workflow).suffix:  # A shipped name is passed on unchanged.
         workflow = str(folder / workflow)
@@ -275,7 +275,7 @@ def _with_changes(pinned: RunConfig, pipeline: Pipeline, policy: Policy, calls: 
     if policy.belief is not None and any(
         "r_patience" in keys for keys in (pipeline.search_config, *pipeline.steps.values())
     ):
-        cause = f"policy {policy.name!r} has no use for r_patience, since its belief counts repeated failures"
+        cause = f"policy {policy.name!r} cannot use r_patience, because its belief counts repeated failures"
         raise UsageProblem(cause, hint="name another `policy`")
     keys = dict(pipeline.search_config) | ({} if calls is None else {"max_total_calls": calls})
     if pipeline.steps:
@@ -290,12 +290,14 @@ def _with_changes(pinned: RunConfig, pipeline: Pipeline, policy: Policy, calls: 
 
 
 def _without_rows(policy: Policy, rows: tuple[str, ...]) -> Policy:
-    """Return the policy without some rows. The last row cannot be removed, since it matches every other failure."""
+    """Return the policy without some rows. The last row cannot be removed, because it matches every other failure."""
     row_ids = [row.id for row in policy.rows[:-1]]
     read = () if policy.belief is None else {name for _, names in policy.belief.rows_named() for name in names}
     for row in rows:
         if row in read:
-            raise UsageProblem(f"the belief of policy {policy.name!r} reads row {row!r}", hint="name another `policy`")
+            raise UsageProblem(f"the belief of policy {policy.name!r} needs row {row!r}", hint="name another `policy`")
         if row not in row_ids:
-            raise UsageProblem(f"the policy has no row {row!r} to take out", hint=nearest(row, row_ids, kind="rows"))
+            raise UsageProblem(
+                f"the policy has no row {row!r} that can be removed", hint=nearest(row, row_ids, kind="rows")
+            )
     return policy.model_copy(update={"rows": tuple(row for row in policy.rows if row.id not in rows)})

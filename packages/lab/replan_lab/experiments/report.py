@@ -30,18 +30,18 @@ from runtime.core.errors import UsageProblem
 PAGE = "report.html"
 
 CAPTIONS: Mapping[str, str] = {
-    "arms": "What was compared. Success is over all trials; differences are paired, against the baseline.",
-    "budgets": "Success within so many model calls.",
-    "causes": "By where the problem is hard, or by its category.",
-    "depths": "Rejections by how far back they went; 0 is a retry in place or a new visit of the step itself.",
-    "steps": "Each step: epsilon is the share of its attempts that its guard accepts.",
-    "rules": "Decisions by row of the policy.",
+    "arms": "The compared arms. Success is the share of all trials. Differences are paired, and to the baseline.",
+    "budgets": "Success within a number of model calls.",
+    "causes": "Success by the step at which the problem is hard, or by the problem's category.",
+    "depths": "Rejections by the distance that the search went back; 0 is a retry or a new visit of the same step.",
+    "steps": "The steps; epsilon is the share of a step's attempts that its guard accepts.",
+    "rules": "The number of decisions by each row of the policy.",
 }
 
 PLOTS: Mapping[str, str] = {
-    "success": "The share of trials that succeed within so many model calls; bands are 95 % intervals.",
-    "calls": "How many model calls a success costs; an arm without one has no point. Bars are 95 % intervals.",
-    "delta": "Success less that of the baseline, on the same problems and seeds. Bars are paired 95 % intervals.",
+    "success": "The share of trials that succeed within a number of model calls. Bands are 95 % intervals.",
+    "calls": "Model calls per success. An arm without a success has no point. Bars are 95 % intervals.",
+    "delta": "Success minus the baseline's success on the same problems and seeds. Bars are paired 95 % intervals.",
 }
 
 
@@ -56,7 +56,10 @@ def captions(experiment: Experiment) -> Mapping[str, str]:
 
 
 def write_report(prepared: PreparedExperiment, trials: Sequence[Trial], folder: Path) -> Mapping[str, Table]:
-    """Write tables, plots and the page into a folder; return the tables. Raises `UsageProblem` if it cannot."""
+    """Write tables, plots and the page into a folder; return the tables.
+
+    Raises `UsageProblem` if the folder cannot be written.
+    """
     experiment = prepared.experiment
     tables = scorecard(trials, experiment.references(), experiment.budgets) | equal_calls_tables(experiment, trials)
     if experiment.bounds:
@@ -71,7 +74,10 @@ def write_report(prepared: PreparedExperiment, trials: Sequence[Trial], folder: 
 def write_execution_report(
     experiment: ExecutionExperiment, trials: Sequence[ExecutionTrial], folder: Path
 ) -> Mapping[str, Table]:
-    """Write results, tables and plots into a folder; return the tables. Raises `UsageProblem` if it cannot."""
+    """Write results, tables and plots into a folder; return the tables.
+
+    Raises `UsageProblem` if the folder cannot be written.
+    """
     tables = execution_tables(experiment, trials)
     plots = dict(_execution_plots(experiment, tables["arms"]))
     write_files(folder, tables, plots, {RESULTS: lines_of(trials)})
@@ -81,7 +87,7 @@ def write_execution_report(
 def write_files(
     folder: Path, tables: Mapping[str, Table], plots: Mapping[str, str], others: Mapping[str, bytes]
 ) -> None:
-    """Write a report. `plots` are by file name without suffix, `others` by file name."""
+    """Write a report. The keys of `plots` are file names without suffix, and the keys of `others` are file names."""
     contents = {f"{name}.csv": to_csv(table).encode() for name, table in tables.items()}
     contents |= {f"{name}.svg": svg.encode() for name, svg in plots.items()}
     try:
@@ -148,7 +154,7 @@ def _page(prepared: PreparedExperiment, tables: Mapping[str, Table], plots: Mapp
     template = Template((files("replan_lab.experiments") / PAGE).read_text(encoding="utf-8"))
     seeds, shown = experiment.seeds, captions(experiment)
     facts = {
-        "Trials": f"{done:,}" if done == planned else f"{done:,} of {planned:,}: the budget is spent",
+        "Trials": f"{done:,}" if done == planned else f"{done:,} of {planned:,}, because the budget is spent",
         "Seeds": f"{seeds.first} to {seeds.first + seeds.count - 1}",
         "Models": ", ".join(experiment.models),
         "Baseline": experiment.baseline,
@@ -165,7 +171,7 @@ def _page(prepared: PreparedExperiment, tables: Mapping[str, Table], plots: Mapp
 
 
 def _figure(file: str, kind: str, caption: str, inner: str) -> str:
-    """Return a plot or table with its caption, in a region that scrolls on a narrow screen, also by keyboard."""
+    """Return a plot or table with its caption, in a region that scrolls on a narrow screen, also with the keyboard."""
     caption_element = f"<figcaption>{escape(caption)} ({file})</figcaption>"
     region = f'<div class="wide" role="region" aria-label="{file}" tabindex="0">\n{inner}</div>'
     return f'<figure class="{kind}">\n{caption_element}\n{region}\n</figure>'
@@ -193,7 +199,10 @@ def _kind(value: Cell) -> str:
 
 
 def _short(value: Cell) -> str:
-    """Return a value for the page: numbers with three significant digits, or all digits before the decimal point."""
+    """Return a value as the page shows it.
+
+    A number has three significant digits, or all digits before the decimal point.
+    """
     if isinstance(value, int | float):
         return f"{value:,.0f}" if value == int(value) or abs(value) >= 100 else f"{value:.3g}"
     return escape(value or "")

@@ -1,7 +1,8 @@
 """The results of experiments: the metrics of each trial, and a file with one line of JSON per trial, in order.
 
-An interrupted experiment has a prefix of the complete file. It continues after the last complete line, and the final
-file has the same bytes as without an interruption. `experiment.json` beside it identifies the experiment.
+The file of an interrupted experiment is a prefix of the complete file. The experiment continues after the last complete
+line, and its final file has the same bytes as without an interruption. `experiment.json` beside the file identifies the
+experiment.
 """
 
 from collections import Counter, defaultdict
@@ -67,7 +68,7 @@ class Trial(Value):
     calls: int
     """Model calls."""
     help_calls: float = 0.0
-    """The price of the answers of the simulated person, in model calls. It is not in `calls`."""
+    """The price of the simulated person's answers, in model calls. `calls` does not include it."""
     price_calls: float = 0.0
     """The price of the calls minus their number, if the profile has `call_prices`; negative if calls are cheaper."""
     tokens: int
@@ -77,7 +78,7 @@ class Trial(Value):
     seconds: float
     """Active time in seconds."""
     depths: tuple[int, ...] = ()
-    """For each replan, the distance over `requires` to its farthest target."""
+    """For each replan, the distance over `requires` to the farthest step that is redone."""
     retries: int = 0
     """The rejections that were retried in the same visit of the step. Tables count them at depth 0."""
     rules: Mapping[str, int] = Field(default_factory=dict)
@@ -107,9 +108,9 @@ class ExecutionTrial(Value):
     goals: int
     """The goals of the task."""
     achieved: int
-    """The goals that hold in truth at the end."""
+    """The goals that are really reached at the end."""
     reported: int
-    """The goals whose tokens hold at the end, whether or not they hold in truth."""
+    """The goals whose tokens hold at the end, whether or not the goals are really reached."""
     tool_calls: int
     """The calls of tools and checks."""
     replans: int
@@ -129,12 +130,12 @@ def trial_from(
     run: tuple[PlanningState, Iterable[PlanningEvent]],
     world: World | None,
 ) -> Trial:
-    """Return the metrics of a planning run, given as its last state and its events.
+    """Return the metrics of a planning run. `run` contains the run's last state and its events.
 
     `world` is None with a real model.
     """
     state, events = run
-    assert isinstance(state, State), "a trial is of a run that has begun"
+    assert isinstance(state, State), "the run of a trial has not begun"
     passed = state.end is not None and state.end.outcome is PlanningOutcome.SUCCESS
     plan = _accepted_value(state, "plan")
     decided = [(node.step, node.decision) for node in state.nodes.values() if node.decision is not None]
@@ -207,7 +208,7 @@ def _is_aligned(state: State) -> bool | None:
 
 
 class Header(Value):
-    """The identity of the experiment that a folder of results belongs to."""
+    """The identity of the experiment whose results a folder contains."""
 
     schema_version: Literal[1] = SCHEMA_VERSION
     """The version of the format of header and lines. Results of another version are refused."""
@@ -242,7 +243,7 @@ def read_results(folder: Path) -> list[Trial]:
             trials.append(Trial.model_validate_json(line))
         except ValidationError:
             hint = "delete the folder, or name another with --out"
-            raise UsageProblem("not a result of this release", place=f"{path}:{number}", hint=hint) from None
+            raise UsageProblem("this release cannot read the result", place=f"{path}:{number}", hint=hint) from None
     return trials
 
 
@@ -287,8 +288,8 @@ class ResultsFolder:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not header.exists():
                 if results.exists():
-                    cause = f"has results, but no {HEADER}"
-                    raise UsageProblem(cause, place=str(self.folder), hint="name another --out")
+                    cause = f"the folder has results, but no {HEADER}"
+                    raise UsageProblem(cause, place=str(self.folder), hint="name another folder with --out")
                 options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
                 temporary = header.with_suffix(".part")
                 temporary.write_bytes(orjson.dumps(self._header.model_dump(mode="json"), option=options))
@@ -299,23 +300,27 @@ class ResultsFolder:
             results.touch()
             trials = read_results(self.folder)
             if any(trial.key != key for trial, key in zip(trials, keys, strict=False)):
-                raise UsageProblem("the trials are not in their order", place=str(results), hint="name another --out")
+                raise UsageProblem(
+                    "the trials are not in the order of the experiment",
+                    place=str(results),
+                    hint="name another folder with --out",
+                )
             with results.open("r+b") as file:  # Remove an incomplete last line. Its trial runs again.
                 file.truncate(sum(len(line) + 1 for line in _complete_lines(results.read_bytes())))
             return trials
 
     def append(self, trial: Trial) -> None:
-        """Append a trial. When this returns, the trial has been passed to the operating system."""
+        """Append a trial. When this method returns, the operating system has the trial."""
         with self._write_errors(), (self.folder / RESULTS).open("ab") as file:
             file.write(lines_of([trial]))
 
     @contextmanager
     def _write_errors(self) -> Iterator[None]:
-        """Raise `UsageProblem` for an `OSError` of the block. Results written before it stay valid."""
+        """Raise `UsageProblem` for an `OSError` of the block. Earlier results remain valid."""
         try:
             yield
         except OSError as error:
-            hint = "make it writable and repeat the command: it continues"
+            hint = "make the folder writable, and repeat the command to continue"
             cause = f"cannot be written: {error.strerror}"
             raise UsageProblem(cause, place=str(self.folder), hint=hint) from None
 
@@ -324,8 +329,12 @@ class ResultsFolder:
             header = Header.model_validate_json(path.read_bytes())
         except (OSError, ValidationError):
             hint = "name another folder with --out"
-            raise UsageProblem("not the results of this release", place=str(path), hint=hint) from None
+            raise UsageProblem("this release cannot read the results", place=str(path), hint=hint) from None
         if header != self._header:
             same = header.definition == self._header.definition and header.name == self._header.name
-            cause = f"made by release {header.release}" if same else "the results of another definition are here"
+            cause = (
+                f"release {header.release} made these results"
+                if same
+                else "the folder has the results of another definition"
+            )
             raise UsageProblem(cause, place=str(path), hint="name another folder with --out, or delete this one")

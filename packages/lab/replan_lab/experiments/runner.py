@@ -1,4 +1,4 @@
-"""Runs the trials of a simulated experiment in processes, within its budget; continues an interrupted experiment."""
+"""Runs the trials of a simulated experiment in processes, within its budget. An interrupted experiment is continued."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ OnTrial = Callable[[int, int], None]
 """Called before the first trial and after every trial, with the number of finished trials and of all trials."""
 
 CHUNK = 16
-"""Trials per task of a worker process, so that the cost of passing tasks is small."""
+"""The number of trials in one task of a worker process. With many trials per task, passing tasks costs little."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -28,7 +28,7 @@ class SimulatedExperiment(Protocol[T_co]):
 
     @property
     def trials(self) -> Sequence[object]:
-        """The trials in their order."""
+        """The trials, in order."""
 
     def run_trial(self, position: int) -> T_co:
         """Simulate the trial at a position, and return its result."""
@@ -68,7 +68,7 @@ def _simulated_trials(experiment: SimulatedExperiment[T], first: int = 0, jobs: 
 
 
 def run_all(experiment: SimulatedExperiment[T], on_trial: OnTrial, jobs: int | None = None) -> list[T]:
-    """Run all trials of an experiment that keeps no results. Return them in their order."""
+    """Run all trials of an experiment without a results folder. Return the trials in order."""
     trials: list[T] = []
     on_trial(0, len(experiment.trials))
     for trial in _simulated_trials(experiment, jobs=jobs):
@@ -90,9 +90,10 @@ def run_simulated(
 
 
 class ExperimentProgress:
-    """The trials of an experiment so far, written in their order, and the part of the budget that they have used.
+    """The finished trials of an experiment, which are written in order, and the part of the budget that they have used.
 
-    Trials are counted in their order, not in the order of their ends, so an experiment always ends at the same trial.
+    The budget is charged in the order of the trials, not in the order of their ends, so an experiment always ends at
+    the same trial.
     """
 
     def __init__(self, prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial) -> None:

@@ -1,7 +1,7 @@
 """Simulates runs without actors, journal or clock: the loop for all kinds, and the worker for planning runs.
 
-Time is a number. Replies are delivered in the order of their simulated times, as in a real run, so both have the same
-events.
+Simulated time is a number. Replies are delivered in the order of their simulated times, as in a real run. So a
+simulated run and a real run have the same events.
 """
 
 import heapq
@@ -50,9 +50,11 @@ from runtime.models.port import Fault
 START = 0.0
 """The time at which a simulated run begins, in UTC seconds since 1970."""
 MESSAGES_MAX = 20_000
-"""The number of messages after which a simulation fails. A run's limits end it long before."""
+"""The number of messages after which a simulation fails. The limits of a run end the run long before this number."""
 COMPARES_WORDS = frozenset(("follows_critique", "human_review"))
-"""The built-in guards that read more of a plan or its dependencies than `judged_part`, or that have no verdict."""
+"""The built-in guards whose verdicts are not cached: they read more of a plan or its dependencies than `judged_part`,
+or have no verdict.
+"""
 REMEMBERED_MAX = 50_000
 PLANNING: Machine[PlanningState, PlanningEvent, RunMessage] = PlanningMachine()
 
@@ -65,12 +67,12 @@ class Worker(Protocol[S_contra]):
     """Does the work that the actors would do in a real run."""
 
     def reply(self, state: S_contra, work: Work, now: float) -> RunMessage | None:
-        """Return the message that answers a piece of work, with its time; None if nobody can answer it."""
+        """Return the message that answers a piece of work, with its time; None if the work gets no answer."""
 
 
 @dataclass
 class Simulation(Generic[S, E]):
-    """A simulated run so far."""
+    """A run that is being simulated."""
 
     machine: Machine[S, E, RunMessage]
     worker: Worker[S]
@@ -90,7 +92,7 @@ class Simulation(Generic[S, E]):
                 return
             self.now, _, _, message = heapq.heappop(self._replies)
             self._accept(message)
-        raise AssertionError("the run goes on for ever")
+        raise AssertionError(f"the run did not end within {MESSAGES_MAX} messages")
 
     def _begin(self) -> Mapping[str, Work]:
         """Begin all open work, and return it. The start of a tool's call is also a message."""
@@ -122,11 +124,11 @@ def simulate(machine: Machine[S, E, RunMessage], worker: Worker[S], first: E) ->
 
 
 def _cache_verdicts(guard: AnyGuard, names: Collection[str]) -> Guard:
-    """Return a guard with the same verdicts, each computed once for equal inputs. `names` are its built-in members.
+    """Return a guard with the same verdicts, which computes each verdict once for equal inputs.
 
-    Simulated artifacts repeat often, so most verdicts were computed before. The inputs are the artifact (for a plan,
-    without the views and the note in its goal) and the parts of the context that built-in guards read: the user's
-    texts, the role, and the artifacts that the step requires.
+    `names` are the built-in guards in it. Simulated artifacts repeat often, so most verdicts are in the cache. The
+    inputs are the artifact (for a plan, without the views and the note in its goal) and the parts of the context that
+    built-in guards read: the user's texts, the role, and the artifacts that the step requires.
     """
     verdicts = dict[tuple[object, ...], Verdict]()
     remembered = REMEMBERED_MAX if COMPARES_WORDS.isdisjoint(names) else 0
@@ -163,11 +165,11 @@ class LabSetup:
 
     pinned: RunConfig
     limits: Limits
-    """The limits of each run. Its calls are limited by the experiment's limit for one trial."""
+    """The limits of each run. The limit of calls is the experiment's limit for one trial."""
     profile: AuthorProfile
     registry: Registry = field(default_factory=Registry)
     verdict_filter: VerdictFilter | None = None
-    """A change of the verdicts of plan guards. The trial's seed replaces its seed."""
+    """A change of the verdicts of plan guards. The trial's seed replaces the seed in it."""
 
     @cached_property
     def pinned_text(self) -> str:
@@ -237,8 +239,8 @@ class _Planner:
     """The context of each attempt that has been generated and not judged, by its node."""
 
     def reply(self, state: PlanningState, work: Work, now: float) -> RunMessage | None:
-        """Return the message that answers a piece of work, with its time; None if nobody can answer it."""
-        assert isinstance(state, State), "work is of a run that has begun"
+        """Return the message that answers a piece of work, with its time; None if the work gets no answer."""
+        assert isinstance(state, State), "the run of a request has not begun"
         match work.request:
             case GenerationRequested() as request:
                 return self._reply_message(state, request, now)
@@ -274,7 +276,10 @@ class _Planner:
         return Generated(request_id, now + seconds, seconds, reply)
 
     def _judge(self, state: State, work: Work, request: JudgementRequested) -> Verdict:
-        """Return the guard's verdict. A built-in guard reads no feedback, so it gets the context of the generation."""
+        """Return the guard's verdict.
+
+        A built-in guard reads no feedback, so the context of the generation is passed to it.
+        """
         artifact, context = state.nodes[request.node].artifact, self.contexts.pop(request.node, None)
         if context is None or state.run.clarifications or request.step not in self.setup.built_in:
             context = PLANNING.brief(state, work).context

@@ -1,6 +1,7 @@
-"""The tables of experiments: the metrics of each arm over its trials, with confidence intervals of 95 %.
+"""The tables of experiments: the metrics of each arm over its trials, with 95 % confidence intervals.
 
-Shares have Wilson's interval, and means the normal interval. Differences are paired over the same problems and seeds.
+Shares have Wilson's interval, and means have the normal interval. Differences are paired over the same problems and
+seeds.
 """
 
 import csv
@@ -21,7 +22,7 @@ Table = list[Row]
 T = TypeVar("T")
 
 DIGITS = 4
-"""The number of decimals in the tables, more than the number of trials supports."""
+"""The number of decimals in the tables. It is larger than the precision of the results."""
 Z = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
 Interval = tuple[float, float]
@@ -76,7 +77,7 @@ def share_cells(name: str, hits: int, of: int) -> Row:
 
 
 def mean_cells(name: str, values: Sequence[float], z: float = Z) -> Row:
-    """Return a mean with its interval: nothing if there are no values, and no interval for one value.
+    """Return a mean with its interval. Without values, both are None; with one value, the interval is None.
 
     `z` is the normal quantile of the interval.
     """
@@ -137,7 +138,10 @@ def scorecard(trials: Sequence[Trial], references: Mapping[str, str], budgets: S
 
 
 def is_success(trial: Trial) -> bool:
-    """Return whether a trial counts as a success: the plan is right; or every guard passed, if that is unknown."""
+    """Return whether a trial counts as a success: the plan is right.
+
+    If that is unknown, every guard must have passed.
+    """
     return trial.passed if trial.solved is None else trial.solved
 
 
@@ -195,7 +199,7 @@ def _causes(trials: Sequence[Trial]) -> Iterator[Row]:
 
 
 def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
-    """Count the rejections by their depth for each category; a retry in place has the depth 0 (S42, S44).
+    """Count the rejections by their depth for each category; a retry in the same visit has the depth 0 (S42, S44).
 
     Trials of problems without a category are grouped by the level at which the problem is hard.
     """
@@ -227,7 +231,7 @@ def _steps(trials: Sequence[Trial]) -> Iterator[Row]:
 
 
 def execution_tables(experiment: ExecutionExperiment, trials: Sequence[ExecutionTrial]) -> dict[str, Table]:
-    """Return the tables of an experiment about executions: policies in each world, endings, and decisions by row."""
+    """Return the tables of an experiment about executions: policies in each world, outcomes, and decisions by row."""
     by_arm: dict[tuple[str, str], list[ExecutionTrial]] = {
         (world.name, policy.name): [] for world in experiment.worlds for policy in experiment.policies
     }
@@ -251,7 +255,7 @@ def execution_tables(experiment: ExecutionExperiment, trials: Sequence[Execution
 
 
 def _execution_arm(trials: Sequence[ExecutionTrial], baseline: Sequence[ExecutionTrial]) -> Row:
-    """Return the metrics of a policy in a world, beside the baseline's trials in the same world."""
+    """Return the metrics of a policy in a world, and its differences to the baseline in the same world."""
     achieved, other = ([trial.achieved / trial.goals for trial in item] for item in (trials, baseline))
     succeeded = [trial for trial in trials if trial.outcome == "success"]
     return {

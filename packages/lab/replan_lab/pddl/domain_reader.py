@@ -76,7 +76,7 @@ class FormulaScope:
                 return Effect(conditional=(ConditionalEffect(self.condition(condition), self.effect(effect)),))
             case "oneof":
                 if len(form.items) < 2:
-                    self.source.refuse("`oneof` has no alternative", form.line, "give it two")
+                    self.source.refuse("`oneof` has no alternative", form.line, "give it two alternatives")
                 return Effect(choices=(tuple(self.effect(item) for item in form.items[1:]),))
             case "increase" if self._is_cost(form):
                 return Effect()
@@ -92,7 +92,7 @@ class FormulaScope:
         terms = form.items[1:]
         if len(terms) != len(types):
             self.source.refuse(
-                f"{format_expression(form)} has {len(terms)} terms, and {form.head} takes {len(types)}", form.line
+                f"{format_expression(form)} has {len(terms)} terms, but {form.head} takes {len(types)}", form.line
             )
         return Atom(form.head, tuple(map(self._term, terms, types)))
 
@@ -122,20 +122,22 @@ class FormulaScope:
 
     def _term(self, item: Expression, wanted: str) -> str:
         if isinstance(item, Form):
-            self.source.refuse(f"{format_expression(item)} stands where an object or a variable is needed", item.line)
+            self.source.refuse(f"{format_expression(item)} is not an object or a variable", item.line)
         name = item.text
         known = self.variables if name.startswith("?") else self.objects
         kind = known.get(name)
         if kind is None:
-            what = "a variable" if name.startswith("?") else "an object"
-            self.source.refuse(f"{format_expression(item)} is not {what} here", item.line, near(name, known))
+            what = "a declared variable" if name.startswith("?") else "a declared object"
+            self.source.refuse(f"{format_expression(item)} is not {what}", item.line, near(name, known))
         if not (self.domain.is_a(kind, wanted) or self.domain.is_a(wanted, kind)):
-            self.source.refuse(f"{format_expression(item)} has the type {kind}, and {wanted} is needed", item.line)
+            self.source.refuse(
+                f"{format_expression(item)} has the type {kind}, but must have the type {wanted}", item.line
+            )
         return name
 
     def _form(self, expression: Expression) -> Form:
         if isinstance(expression, Word):
-            self.source.refuse(f"{format_expression(expression)} stands where a ( is needed", expression.line)
+            self.source.refuse(f"{format_expression(expression)} must be in parentheses", expression.line)
         return expression
 
     def _refuse_head(self, form: Form) -> Never:
@@ -219,11 +221,13 @@ def read_problem(text: str, name: str, domain: PddlDomain) -> PddlProblem:
     _check_requirements(by_head, source)
     for head in (":init", ":goal"):
         if head not in by_head:
-            source.refuse(f"the problem has no {head}", hint="name the file of a problem, after that of its domain")
+            source.refuse(
+                f"the problem has no {head}", hint="name the file of the domain first, and then the file of the problem"
+            )
     scope = FormulaScope(source, domain, _objects(by_head.get(":objects", ()), domain, source, domain.constants))
     [init], [goal] = by_head[":init"], by_head[":goal"]
     if len(goal.items) != 2:
-        source.refuse(":goal takes one condition", goal.line, "join several by `and`")
+        source.refuse(":goal takes one condition", goal.line, "join several conditions by `and`")
     initial = frozenset(_initial_atoms(init.items[1:], scope))
     return PddlProblem(title, scope.objects, initial, scope.condition(goal.items[1]))
 
@@ -236,15 +240,15 @@ def _read_definition(text: str, source: PddlFile, kind: str) -> tuple[str, Seque
         source.refuse("the file is empty", hint=hint)
     first, *others = expressions
     if not isinstance(first, Form) or first.head != "define" or len(first.items) < 2:
-        source.refuse(f"{format_expression(first)} is no (define ...)", first.line, hint)
+        source.refuse(f"{format_expression(first)} is not (define ...)", first.line, hint)
     title = first.items[1]
     if not isinstance(title, Form) or title.head != kind or not all(isinstance(item, Word) for item in title.items):
-        source.refuse(f"{format_expression(title)} is no ({kind} NAME)", title.line, hint)
+        source.refuse(f"{format_expression(title)} is not ({kind} NAME)", title.line, hint)
     if others:
         source.refuse(
-            f"{format_expression(others[0])} stands after the end of the {kind}",
+            f"{format_expression(others[0])} comes after the end of the {kind}",
             others[0].line,
-            "look for a ) too many",
+            "remove a surplus closing parenthesis",
         )
     forms = []
     for item in first.items[2:]:
@@ -266,9 +270,9 @@ def _group_by_head(
             name = format_expression(form.items[0])
             if form.head in _SECTIONS_REFUSED:
                 source.refuse(f"`{name}` is not supported", form.line, SUPPORTED)
-            source.refuse(f"the section `{name}` is unknown here", form.line, near(form.head, (*known, repeated)))
+            source.refuse(f"the section `{name}` is unknown", form.line, near(form.head, (*known, repeated)))
         if form.head in by_head and form.head != repeated:
-            source.refuse(f"a second {form.head}", form.line, "join the two")
+            source.refuse(f"the section {form.head} is given twice", form.line, "join the two sections")
         by_head[form.head].append(form)
     return by_head
 
@@ -290,7 +294,7 @@ def _read_typed_names(items: Sequence[Expression], source: PddlFile) -> Iterator
     rest = iter(items)
     for item in rest:
         if isinstance(item, Form):
-            source.refuse(f"{format_expression(item)} stands in a list of names", item.line)
+            source.refuse(f"{format_expression(item)} cannot be in a list of names", item.line)
         if not item.text.startswith("-"):
             names.append(item)
             continue
@@ -299,7 +303,7 @@ def _read_typed_names(items: Sequence[Expression], source: PddlFile) -> Iterator
             what = "`either`" if kind.head == "either" else format_expression(kind)
             source.refuse(f"{what} as a type is not supported", kind.line, "name one type")
         if kind is None or not names:
-            source.refuse("a - without a name before it and a type after it", item.line)
+            source.refuse("a - needs a name before it and a type after it", item.line)
         yield from ((name, kind) for name in names)
         names = []
     yield from ((name, None) for name in names)
@@ -328,7 +332,7 @@ def _check_cycles(above: Mapping[str, str], line: int, source: PddlFile) -> None
         chain, name = dict[str, None](), first
         while name not in fine:
             if name in chain:
-                source.refuse(f"the types above {name} form a cycle", line, "let each chain end in object")
+                source.refuse(f"the supertypes of {name} form a cycle", line, "let each chain of types end in object")
             chain[name] = None
             name = above[name]
         fine.update(chain)
@@ -365,10 +369,10 @@ def _parameters(
         if not name.text.startswith("?"):
             source.refuse(f"{format_expression(name)} is not a variable", name.line, "a variable begins with ?")
         if name.text in found:
-            source.refuse(f"the variable {format_expression(name)} stands twice", name.line)
+            source.refuse(f"the variable {format_expression(name)} is declared twice", name.line)
         found[name.text] = _type_of(kind, domain, source)
     if len(found) > ARITY_MAX:
-        source.refuse(f"{len(found):,} parameters; at most {ARITY_MAX} are read", form.line)
+        source.refuse(f"{len(found):,} parameters are too many; at most {ARITY_MAX} are allowed", form.line)
     return tuple(found.items())
 
 
@@ -398,7 +402,7 @@ def _functions(forms: Sequence[Form], source: PddlFile) -> Iterator[str]:
 def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
     name = form.items[1] if len(form.items) > 1 else None
     if not isinstance(name, Word) or name.text.startswith(":"):
-        source.refuse("an action without a name", form.line, "(:action NAME :parameters (...) ...)")
+        source.refuse("an action has no name", form.line, "(:action NAME :parameters (...) ...)")
     parts: dict[str, Expression] = {}
     rest = iter(form.items[2:])
     for key in rest:
@@ -406,12 +410,12 @@ def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
         if not isinstance(key, Word) or key.text not in (":parameters", ":precondition", ":effect"):
             source.refuse(f"`{format_expression(key)}` in an action is not supported", key.line, SUPPORTED)
         if value is None or key.text in parts:
-            why = "has no value" if value is None else "stands twice"
+            why = "has no value" if value is None else "is given twice"
             source.refuse(f"{key.text} of the action {format_expression(name)} {why}", key.line)
         parts[key.text] = value
     listed = parts.get(":parameters", Form((), form.line))
     if isinstance(listed, Word):
-        source.refuse("the parameters of an action stand in parentheses", listed.line)
+        source.refuse("the parameters of an action must be in parentheses", listed.line)
     parameters = _parameters(form, listed.items, domain, source)
     scope = FormulaScope(source, domain, domain.constants, dict(parameters))
     condition = scope.condition(parts[":precondition"]) if ":precondition" in parts else ()

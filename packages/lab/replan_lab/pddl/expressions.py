@@ -52,35 +52,37 @@ class PddlFile(NamedTuple):
     def refuse(self, cause: str, line: int = 0, hint: str = "") -> NoReturn:
         """Raise a `UsageProblem` about a line; line 0 means the whole file. The hint is optional."""
         place = f"{self.name}:{line}" if line else self.name
-        raise UsageProblem(cause, place=place, hint=hint or "correct it there")
+        raise UsageProblem(cause, place=place, hint=hint or "correct this line")
 
 
 def read_expressions(text: str, source: PddlFile) -> list[Expression]:
     """Return the expressions of a text, in order. Raises `UsageProblem` if the text is malformed or too large."""
     if len(text.encode("utf-8", "surrogatepass")) > BYTES_MAX:
-        source.refuse(f"more than {BYTES_MAX:,} bytes", hint="PDDL files are read up to 4 MiB")
+        source.refuse(f"the text has more than {BYTES_MAX:,} bytes", hint="use a PDDL file of at most 4 MiB")
     open_forms: list[tuple[int, list[Expression]]] = []
     items: list[Expression] = []
     line = 1
     for number, part in enumerate(_parts(text), 1):
         if number > WORDS_MAX:
-            source.refuse(f"more than {WORDS_MAX:,} words and parentheses", line, "make the file smaller")
+            source.refuse(f"the text has more than {WORDS_MAX:,} words and parentheses", line, "make the file smaller")
         if part == "\n":
             line += 1
         elif part == "(":
             if len(open_forms) >= DEPTH_MAX:
-                source.refuse(f"more than {DEPTH_MAX} expressions inside each other", line, "write it flatter")
+                source.refuse(f"more than {DEPTH_MAX} expressions are nested", line, "nest fewer expressions")
             open_forms.append((line, items))
             items = []
         elif part == ")":
             if not open_forms:
-                source.refuse("a ) closes nothing", line, "remove it, or open what it closes")
+                source.refuse(
+                    "a closing parenthesis has no opening parenthesis", line, "remove it, or add the opening one"
+                )
             began, outer = open_forms.pop()
             outer.append(Form(tuple(items), began))
             items = outer
         else:
             if len(part) > WORD_MAX:
-                source.refuse(f"a word of {len(part):,} characters; at most {WORD_MAX} are read", line)
+                source.refuse(f"a word has {len(part):,} characters; at most {WORD_MAX} are allowed", line)
             items.append(Word(part.lower(), line))
     if open_forms:
         source.refuse("a ( is never closed", open_forms[-1][0], "add the missing )")

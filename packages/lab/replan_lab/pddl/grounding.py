@@ -81,7 +81,7 @@ def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) 
         close = near(action.name, domain.actions)
         return f"the domain has no action {action.name}{f' ({close})' if close else ''}"
     if len(action.arguments) != len(schema.parameters):
-        return f"{action} names {len(action.arguments)} objects, and {action.name} takes {len(schema.parameters)}"
+        return f"{action} names {len(action.arguments)} objects, but {action.name} takes {len(schema.parameters)}"
     for name, (variable, wanted) in zip(action.arguments, schema.parameters, strict=True):
         kind = problem.objects.get(name)
         if kind is None:

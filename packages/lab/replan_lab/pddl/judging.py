@@ -181,7 +181,7 @@ def _plan_verdict(translation: Translation, problem: PddlProblem, level: str, as
         artifact = Artifact(artifact_id="plan", step="plan", content=content)
         verdict = _GUARDS[level](settings)(artifact, Context(specification=""))
         if any(finding.code in _TOO_LARGE for finding in verdict.errors):
-            raise UsageProblem("the plan is too large to be judged", place="PLAN", hint="check it in parts")
+            raise UsageProblem("the plan is too large to be judged", place="PLAN", hint="check the plan in parts")
         verdict = verdict.model_copy(update={"findings": tuple(map(_reword_finding, verdict.findings))})
     if translation.invalid_action:
         finding = Finding(code=Code.UNBOUND, where=translation.invalid_step, message=f"{translation.invalid_action}.")

@@ -34,13 +34,17 @@ def problem_text(texts: PddlTexts, domain: str = "domain", problem: str = "probl
     """
     for name, text in ((domain, texts.domain), (problem, texts.problem)):
         if len(text.encode(errors="replace")) > BYTES_MAX:
-            raise UsageProblem(f"more than {BYTES_MAX:,} bytes", place=name, hint="PDDL is read up to 4 MiB")
+            raise UsageProblem(
+                f"the text has more than {BYTES_MAX:,} bytes", place=name, hint="use a PDDL file of at most 4 MiB"
+            )
         if "```" in text:
             raise UsageProblem("the text contains ```", place=name, hint="remove it")
     _, task = task_in(texts, domain, problem)
     if all(holds(literal, task.initial) for literal in task.goal):
         hint = "name a problem whose goal does not hold yet"
-        raise UsageProblem("the goal holds at the beginning, so there is nothing to plan", place=problem, hint=hint)
+        raise UsageProblem(
+            "the goal already holds at the beginning, so nothing is to be planned", place=problem, hint=hint
+        )
     return specification(texts)
 
 
@@ -54,8 +58,8 @@ def check_request(request: RunRequest) -> RunRequest:
         cause = f"no step of the workflow {workflow.name!r} has the guard `{PDDL_ACTIONS}`"
         raise UsageProblem(cause, place="workflow", hint="leave --workflow out")
     if not reads_text(model):
-        hint = "name a language model, a planner by planner:, or scripted:FILE"
-        raise UsageProblem(f"the model `{model}` reads no PDDL", place="model", hint=hint)
+        hint = "name a language model, planner:NAME or scripted:FILE"
+        raise UsageProblem(f"the model `{model}` cannot read PDDL", place="model", hint=hint)
     return request
 
 
@@ -88,7 +92,7 @@ class PlannerModel:
         """Return the actions as JSON text, with a usage of no tokens; or the fault."""
         texts = texts_in(str(request.material.get("specification", "")))
         if request.material.get("role") != ROLE or texts is None:
-            return _refusal("a planner only names the actions for a problem in PDDL (`replan lab pddl run`)")
+            return _refusal("a planner only plans problems in PDDL (`replan lab pddl run`)")
         command = [sys.executable, "-m", "replan_lab.pddl.planner_process", self._engine]
         with trio.move_on_after(request.timeout_seconds) as timer:
             try:
@@ -96,9 +100,11 @@ class PlannerModel:
                     command, stdin=orjson.dumps(texts._asdict()), capture_stdout=True, capture_stderr=True
                 )
             except CalledProcessError as error:
-                return _refusal(f"the planner ended with {error.returncode}: {error.stderr.decode()[-300:]}")
+                return _refusal(
+                    f"the planner ended with the exit code {error.returncode}: {error.stderr.decode()[-300:]}"
+                )
         if timer.cancelled_caught:
-            message = f"the planner found nothing in {request.timeout_seconds:g} s"
+            message = f"the planner found no plan in {request.timeout_seconds:g} s"
             return Fault(kind=FaultKind.TIMEOUT, message=message)
         answer = orjson.loads(done.stdout)
         if "problem" in answer:
@@ -117,7 +123,7 @@ def make(engine: str, _: Mapping[str, str]) -> PlannerModel:
     """
     if _ENGINE.fullmatch(engine) is None:
         raise UsageProblem(
-            "`planner:` is followed by the name of a planner", place="--model", hint="such as planner:pyperplan"
+            "the name of a planner must follow `planner:`", place="--model", hint="such as planner:pyperplan"
         )
     if find_spec(LIBRARY) is None:
         hint = "pip install unified-planning up-pyperplan"
@@ -127,7 +133,10 @@ def make(engine: str, _: Mapping[str, str]) -> PlannerModel:
     factory = get_environment().factory
     found = sorted(name for name in factory.engines if factory.engine(name).is_oneshot_planner())
     if not found:
-        cause, hint = "no planner of unified-planning is installed", "such as: pip install up-fast-downward"
+        cause, hint = (
+            "no planner for unified-planning is installed",
+            "install one, such as: pip install up-fast-downward",
+        )
         raise UsageProblem(cause, place="--model", hint=hint)
     if engine and engine not in found:
         raise UsageProblem(f"there is no planner {engine!r}", place="--model", hint=f"installed: {', '.join(found)}")

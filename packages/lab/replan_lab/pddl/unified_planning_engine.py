@@ -124,7 +124,7 @@ def model_of(problem: Any) -> tuple[PddlDomain, PddlProblem]:
         UPUsageError: the problem has a part that is not supported, which the message names.
     """
     if not isinstance(problem, Problem):
-        raise UPUsageError(f"{type(problem).__name__} is not supported")
+        raise UPUsageError(f"problems of the type {type(problem).__name__} are not supported")
     domain = PddlDomain(
         problem.name or "",
         supertypes={kind.name: OBJECT if kind.father is None else kind.father.name for kind in problem.user_types},
@@ -186,4 +186,4 @@ def _term(node: Any) -> str:
         return str(node.object().name)
     if node.is_parameter_exp():
         return f"?{node.parameter().name}"
-    raise UPUsageError(f"{node} in the place of an object is not supported")
+    raise UPUsageError(f"the argument {node} is not supported; it must be an object")

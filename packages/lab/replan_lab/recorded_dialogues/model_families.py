@@ -36,7 +36,7 @@ PATTERNS: Mapping[str, str] = {
 }
 """The pattern for the names of a model, by the recorded model. The longest pattern that matches a name counts."""
 _HEAD = (
-    "# What is known of a model before a run, as shares. `repeats`: a retry is the rejected answer, word for word.",
+    "# Shares that are known of a model before a run. `repeats`: how often a retry repeats the rejected answer.",
     "# Names are compared in lower case. The longest matching pattern counts. Other models have the policy's `author`.",
 )
 

@@ -332,7 +332,7 @@ def plots_of(comparison: PlayedRecords, tables: Mapping[str, Table]) -> Iterator
     """Yield (name, SVG) of each plot."""
     baseline = baseline_of(comparison.played)
     delta = {str(row["arm"]): point_in(row, "delta") for row in tables["arms"] if row["arm"] != baseline}
-    yield "delta", points(f"Success less that of `{baseline}`", delta, "paired, 95 % intervals (bootstrap over tasks)")
+    yield "delta", points(f"Success minus that of `{baseline}`", delta, "paired, 95 % intervals (bootstrap over tasks)")
     lines: dict[str, list[Point]] = {}
     for row in tables["budgets"]:
         lines.setdefault(str(row["arm"]), []).append(point_in(row, "success", "attempts"))

@@ -182,7 +182,7 @@ _FORMS = (
     _Form("repairs", frozenset({"run", "rounds", "seq"}), "visible", _repairs, (Move.RETRY, Move.STOP), 11),
     _Form("prompts", frozenset({"run", "plan"}), "ok", _prompts, (Move.REPHRASE, Move.STOP), 2, begins_rejected=True),
 )  # fmt: skip
-_HINT = "a record is a JSON object of one of the forms in docs/how-to/run-an-experiment.md"
+_HINT = "docs/how-to/run-an-experiment.md describes the forms of records"
 
 
 def read_records(path: Path) -> Records:
@@ -197,7 +197,7 @@ def read_records(path: Path) -> Records:
         if form is None:
             form = _form_of(value, place)
         elif not isinstance(value, dict) or not form.keys <= value.keys():
-            raise UsageProblem("the record has another form than those before it", place=place, hint=_HINT)
+            raise UsageProblem("the record has another form than the earlier records", place=place, hint=_HINT)
         if value.get(form.verdict) is None:
             left_out += 1
             continue
@@ -212,7 +212,7 @@ def read_records(path: Path) -> Records:
         raise UsageProblem("the file has no records", place=str(path), hint=_HINT)
     if len({dialogue.task for dialogue in dialogues}) < 2:
         cause = "all records are about one task" if dialogues else "no record has a verdict"
-        hint = "what is known of a model comes from its other tasks, so the file needs at least two"
+        hint = "name a file with at least two tasks: policies see the results of a model's other tasks"
         raise UsageProblem(cause, place=str(path), hint=hint)
     return Records(form.name, tuple(dialogues), form.moves, form.attempts_max, form.begins_rejected, left_out)
 
@@ -221,7 +221,7 @@ def _form_of(value: Any, place: str) -> _Form:
     for form in _FORMS:
         if isinstance(value, dict) and form.keys <= value.keys():
             return form
-    raise UsageProblem("unknown form of record", place=place, hint=_HINT)
+    raise UsageProblem("the record has no known form", place=place, hint=_HINT)
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -229,7 +229,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         content = path.read_bytes()
         content = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UsageProblem(f"cannot be unpacked: {error}", place=str(path), hint="fetch the file again") from None
+        raise UsageProblem(f"cannot be unpacked: {error}", place=str(path), hint="download the file again") from None
     except OSError as error:
         raise UsageProblem(f"cannot be read: {error.strerror}", place=str(path), hint=_HINT) from None
     return (line for line in content.splitlines() if line.strip())

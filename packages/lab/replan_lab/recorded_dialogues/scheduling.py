@@ -86,4 +86,4 @@ def queue_plot(table: Table) -> str:
         name.replace("_", " "): [point_in(row, name, "attempts_per_task") for row in table]
         for name in ("one_after_the_other", "in_turn")
     }
-    return curves("Tasks solved within a common budget", lines, "attempts for each task", "share of tasks solved")
+    return curves("Tasks solved with one common budget", lines, "attempts for each task", "share of tasks solved")

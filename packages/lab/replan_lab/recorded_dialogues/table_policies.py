@@ -50,7 +50,7 @@ def decide_by(policy: Policy) -> RecordedPolicy:
             )
             decision = decide(Failure(STEP, f"{STEP}/v1.a{number}", verdict, repeats=again, again=again), situation)
             history.append(remember_failure(verdict, decision, _GRAPH, own, repeats=again))
-        assert decision is not None, "a policy is asked after a rejection"
+        assert decision is not None, "a policy decides only after a rejection"
         if decision.level in (BacktrackLevel.GIVE_UP, BacktrackLevel.CLARIFY):
             return Move.STOP
         wanted = (Move.AFRESH, Move.RETRY) if decision.afresh else (Move.RETRY, Move.REPHRASE, Move.AFRESH)

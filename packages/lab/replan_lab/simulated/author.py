@@ -70,7 +70,7 @@ def profile_of(spec: ModelSpec) -> str | None:
 def _profile_and_seed(text: str) -> tuple[str, int]:
     matched = _NAME.fullmatch(text)
     if matched is None:
-        cause = f"`{PREFIX}:` is followed by the name of a profile, and perhaps by a seed"
+        cause = f"the name of a profile must follow `{PREFIX}:`; a seed may follow the name"
         raise UsageProblem(cause, place="--model", hint=f"such as {PREFIX}:base?seed=7")
     return matched["profile"], int(matched["seed"] or 0)
 
@@ -163,7 +163,8 @@ def answer_in(
     profile, role = world.profile, str(material.get("role", ""))
     writer = AUTHORS.get(role) or (_part if role in profile.levels else None)
     if writer is None:
-        message = f"the simulated author has no role {role!r}; it knows {', '.join(AUTHORS)}, and its profile's levels"
+        known = ", ".join((*AUTHORS, *profile.levels))
+        message = f"the simulated author cannot write for the role {role!r}, only for {known}"
         return Fault(kind=FaultKind.BAD_REQUEST, message=message), 0.0
     node = call_of(request_id)  # Every try of an attempt gets the same reply.
     text = orjson.dumps(writer(Request(world, node, material))).decode()
@@ -317,7 +318,7 @@ def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
     The answer names a level at which the mistake is said to be.
     """
     person, level = world.profile.person, world.wrong(views) or world.cause
-    assert person is not None, "only a profile with a person has answers"
+    assert person is not None, "the profile has no person who could answer"
     if draw(world.key, question, "person") >= person.accuracy:
         level = _another_level(world.profile, level, world.key, question, "person")
     return f"The mistake is about {clue(level)}."

@@ -215,7 +215,7 @@ class AuthorProfile(Config):
     @model_validator(mode="after")
     def _check(self) -> "AuthorProfile":
         if self.levels[-1] != PLAN or len(set(self.levels)) < len(self.levels):
-            raise config_error("the levels are different roles, of which the last is `plan`", ("levels",))
+            raise config_error("the levels must be different roles, and the last must be `plan`", ("levels",))
         for key, known in (
             ("causes", (*self.levels, UNSOLVABLE)),
             ("heeds", (*self.levels, OTHER)),
@@ -231,7 +231,7 @@ class AuthorProfile(Config):
         _check_sum(self.causes, ("causes",))
         for cause in (*self.levels, UNSOLVABLE):
             if cause not in self.findings and OTHER not in self.findings:
-                raise config_error(f"there is no row for {cause}", ("findings",), f"one row per cause, or {OTHER!r}")
+                raise config_error(f"the cause {cause} has no row", ("findings",), f"add the row, or a row {OTHER!r}")
         for cause, row in self.findings.items():
             _check_sum(row, ("findings", cause))
         return self
@@ -268,7 +268,9 @@ class AuthorProfile(Config):
 def _check_sum(shares: Mapping[str, float] | Mapping[Defect, float], path: tuple[str, ...]) -> None:
     total = sum(shares.values())
     if abs(total - 1) > SUM_TOLERANCE:
-        raise config_error(f"the shares add up to {total:g}, not to 1", path, "they are shares of all cases")
+        raise config_error(
+            f"the shares add up to {total:g}, not to 1", path, "change the shares so that their sum is 1"
+        )
 
 
 def load_profile(name: str, *, place: str = "--model", own: Path | None = None) -> AuthorProfile:
@@ -287,12 +289,14 @@ def load_profile(name: str, *, place: str = "--model", own: Path | None = None) 
     if isinstance(value, dict) and (wanted := value.get("based_on")) is not None:
         base = _document(str(wanted), own)
         if not isinstance(base.value, dict) or "based_on" in base.value:
-            cause = f"{wanted!r} is itself based on another profile, or is none"
+            cause = f"{wanted!r} is not a profile, or is based on another profile"
             raise document.problem(cause, ("based_on",), "name a profile without `based_on`")
         value = {**base.value, **value}
     profile = document.read_as(AuthorProfile, value)
     if profile.name != name:
-        raise document.problem(f"the profile's name is {profile.name!r}", ("name",), f"its file is {name}.yaml")
+        raise document.problem(
+            f"the profile's name is {profile.name!r}", ("name",), f"the name must be {name!r}, as in {name}.yaml"
+        )
     return profile
 
 

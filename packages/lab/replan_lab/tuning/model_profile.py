@@ -209,7 +209,7 @@ class Fit:
             value = {
                 "name": name,
                 "based_on": "base",
-                "description": "A model as measured by `replan lab profile`: one draw of the odds that fit it.",
+                "description": "A model that `replan lab profile` has measured: one draw of odds that fit its results.",
                 "odds": dict(odds),
                 "malformed": round(self.malformed, 4),
             }
@@ -220,8 +220,8 @@ class Fit:
 def fit_profile(measures: Measures) -> Fit:
     """Return the fit. Raises `UsageProblem` for fewer than `PLANS_MIN` tasks with a judged plan."""
     if len(measures.plans) < PLANS_MIN:
-        cause = f"only {len(measures.plans)} tasks came to a plan that could be judged, and a fit needs {PLANS_MIN}"
-        raise UsageProblem(cause, place="profile", hint="allow more calls, or see the form errors of each step")
+        cause = f"only {len(measures.plans)} tasks led to a plan that a guard judged, but a profile needs {PLANS_MIN}"
+        raise UsageProblem(cause, place="profile", hint="allow more calls, or look at the form errors of each step")
     records = [InstanceResult(plan.attempts, plan.accepted) for plan in measures.plans]
     draws = posterior_draws(records, 20 * WORLDS, SEED)
     first = sorted(odds_of(logs).first for logs in draws)
@@ -283,10 +283,8 @@ def divide_calls(calls: int | None, tasks: int) -> int:
     if calls is None:
         return CALLS_MAX
     if calls < CALLS_MIN * tasks:
-        cause = f"{tasks} tasks need {CALLS_MIN * tasks} calls or more"
-        raise UsageProblem(
-            cause, place="--max-calls", hint=f"allow as many, or measure {calls // CALLS_MIN} with --tasks"
-        )
+        cause = f"{tasks} tasks need at least {CALLS_MIN * tasks} calls"
+        raise UsageProblem(cause, place="--max-calls", hint=f"allow as many calls, or use --tasks {calls // CALLS_MIN}")
     return min(CALLS_MAX, calls // tasks)
 
 
@@ -310,7 +308,7 @@ def measurement_definition(
     budget = ({} if calls is None else {"calls": calls}) | ({} if usd is None else {"usd": usd, "exact": True})
     return {
         "name": "measured",
-        "description": "The tasks, planned once each.",
+        "description": "Plan each task once.",
         "problems": [str(tasks.absolute())],
         "models": [model],
         "pipelines": [{"name": "measured", "workflow": WORKFLOW, "search_config": dict(keys)}],
@@ -324,7 +322,7 @@ def comparison_definition(tasks: Path, fit: Fit) -> dict[str, Any]:
     """Return the definition of the experiment that compares the settings in the worlds of a fit."""
     return {
         "name": "compared",
-        "description": "The settings, in the worlds that fit the model.",
+        "description": "Compare the settings in simulated worlds that fit the model.",
         "problems": [str(tasks.absolute())],
         "models": [f"simulated:{name}" for name in fit.profiles()],
         "pipelines": [settings.keys for settings in SETTINGS],
@@ -384,7 +382,9 @@ def check_target(path: Path) -> None:
             return
     except OSError as error:
         raise UsageProblem(f"cannot be read: {error.strerror}", place=str(path)) from None
-    raise UsageProblem("exists, and was not made by Replan", place=str(path), hint="name another --out")
+    raise UsageProblem(
+        "the file exists, and Replan did not write it", place=str(path), hint="name another file with --out"
+    )
 
 
 def write_tuned(path: Path, command: str, comments: Iterable[str], text: str) -> None:

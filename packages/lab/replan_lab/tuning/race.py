@@ -90,7 +90,7 @@ def entrants(workflows: Sequence[str], policies: Sequence[str], root: Path) -> l
             keys |= {"policy": str(Path(policy).expanduser().absolute()) if path else policy}
             name = f"{_plain(workflow)}-{_plain(policy)}"
             if name in found:
-                raise UsageProblem(f"two entrants are named {name!r}", hint="name each file differently")
+                raise UsageProblem(f"two entrants are named {name!r}", hint="give each file a different name")
             found[name] = Entrant(name, search, dict(keys))
     return list(found.values())
 
@@ -205,7 +205,7 @@ class Race:
         left = rungs_left(len(self.entrants))
         if self.order.calls is not None and self.order.calls // left < need:
             cause = f"one trial of each of {len(self.entrants)} entrants may need {need} calls in each rung"
-            hint = f"allow at least {need * left}, or name fewer or smaller caps"
+            hint = f"allow at least {need * left} calls, or name fewer or smaller caps"
             raise UsageProblem(cause, place="--max-calls", hint=hint)
         first = 0
         while True:
@@ -213,14 +213,14 @@ class Race:
             prepared = self._prepare_rung(first, left, installation)
             share, need = prepared.experiment.budget.calls, sum(arm.calls_max for arm in prepared.arms)
             if share is not None and share < need:
-                self.stopped = "the limit of calls allows no further rung"
+                self.stopped = "the limit of calls is too small for another rung"
                 break
             store = ResultsFolder(self.order.folder / f"rung_{self.rungs + 1}", prepared.header())
             self._take(prepared, run_trials(prepared, store))
             first += prepared.experiment.seeds.count
             names = survivors(self.rows)
             if not names:
-                self.stopped = "the limit allowed no trial of each entrant"
+                self.stopped = "the limit was too small for one trial of each entrant"
                 break
             if len(self.entrants) == 1 or len(names) == 1:
                 break
@@ -290,7 +290,7 @@ def _split_able(
             able.append(entrant)
             need += sum(arm.calls_max for arm in prepared.arms)
             if order.usd is not None and prepared.arms[0].request.pinned.price is None:
-                hint = "name its price in config.yaml, or limit --max-calls"
+                hint = "name its price in config.yaml, or use --max-calls"
                 raise UsageProblem(f"the price of {order.model!r} is not known", place="--max-cost", hint=hint)
     if not able:
         raise problems[0]
@@ -301,10 +301,10 @@ def _split_able(
 
 def _check_limit(order: RaceOrder) -> None:
     if order.calls is None and order.usd is None:
-        hint = "--max-calls N or --max-cost USD bounds the whole race"
+        hint = "limit the whole race with --max-calls N or --max-cost USD"
         raise UsageProblem("a race needs a limit", place="lab race", hint=hint)
     if order.calls is None and profile_of(parse_model_spec(pin_model(order.model))) is not None:
-        raise UsageProblem("a simulated model costs nothing", place="--max-cost", hint="limit --max-calls")
+        raise UsageProblem("a simulated model costs nothing", place="--max-cost", hint="use --max-calls instead")
 
 
 def _write(

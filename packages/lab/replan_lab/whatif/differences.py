@@ -99,23 +99,23 @@ def reason_of(then: Any, now: Any) -> str:
     """Return the cause of a difference in a few words that many runs may share. None stands for no decision."""
     match then, now:
         case None, _:
-            return f"decides more: {_sort(now)}"
+            return f"makes one decision more: {_sort(now)}"
         case _, None:
-            return f"decides less: no {_sort(then)}"
+            return f"makes one decision less: no {_sort(then)}"
         case Decided(), Decided() if then.level != now.level:
-            return f"the policy decides otherwise: {now.level} in place of {then.level}"
+            return f"the policy decides differently: {now.level} instead of {then.level}"
         case Decided(), Decided() if then.targets != now.targets:
-            return f"the policy goes back to {_steps(now.targets)} in place of {_steps(then.targets)}"
+            return f"the policy goes back to {_steps(now.targets)} instead of {_steps(then.targets)}"
         case Decided(), Decided() if then.afresh != now.afresh:
-            return f"the policy begins {'afresh' if now.afresh else 'again with the rejections in view'}"
+            return f"the policy begins {'afresh' if now.afresh else 'again with the earlier rejections'}"
         case CallRequested(), CallRequested() if then.request_id == now.request_id:
             if then.prompt_hash != now.prompt_hash:
                 return f"the prompt of {_call_text(now)} differs"
             return f"the limits of {_call_text(now)} differ"
         case CallRequested(), CallRequested():
-            return f"asks {_call_text(now)} in place of {_call_text(then)}"
+            return f"requests {_call_text(now)} instead of {_call_text(then)}"
         case RunFinished(), RunFinished() if then.outcome != now.outcome:
-            return f"ends with {now.outcome} in place of {then.outcome}"
+            return f"ends with {now.outcome} instead of {then.outcome}"
         case ClarificationRequested(), ClarificationRequested():
             return "asks another question"
         case _:
@@ -123,7 +123,7 @@ def reason_of(then: Any, now: Any) -> str:
     if type(then) is type(now):
         names = [name for name in type(then).model_fields if getattr(then, name) != getattr(now, name)]
         return f"another {_sort(then)}: {', '.join(names)}"
-    return f"{_sort(now)} in place of {_sort(then)}"
+    return f"{_sort(now)} instead of {_sort(then)}"
 
 
 def call_in(event: Any) -> CallRequested | None:
@@ -175,7 +175,7 @@ class EditedRules:
 
 def mark_program(finding: RunComparison, *, without_edit: bool) -> RunComparison:
     """Return a comparison that also says whether the program differs without the edit."""
-    reason = "even without the edit, this program decides otherwise than the recorded one"
+    reason = "even without the edit, this program decides differently from the program that made the run"
     return replace(finding, without_edit=True, reason=reason) if without_edit else finding
 
 
@@ -183,10 +183,10 @@ DIFFERENT = (FoldOutcome.DIFFERS, FoldOutcome.NEEDS_REPLY)
 SHOWN_MAX = 20
 """The largest number of runs that are shown one by one, unless all are requested."""
 _WORDS = {
-    FoldOutcome.SAME: "same to the end",
+    FoldOutcome.SAME: "all decisions are the same",
     FoldOutcome.DIFFERS: "differs",
     FoldOutcome.NEEDS_REPLY: "needs a reply that nobody recorded",
-    FoldOutcome.FAILED: "could not be folded",
+    FoldOutcome.FAILED: "could not be replayed",
     FoldOutcome.UNREADABLE: "cannot be read",
     FoldOutcome.NOT_AFFECTED: "not affected",
 }
@@ -243,12 +243,15 @@ def _headline(affected: Sequence[RunComparison]) -> list[Line]:
     lines = []
     if waiting:
         runs = format_count(len(waiting), "waiting run")
-        lines.append(line(f"{differing:,} of {runs} would be asked something else", "bold"))
+        lines.append(line(f"{differing:,} of {runs} would send another request", "bold"))
     changed = sum(item.outcome in DIFFERENT for item in affected)
     failed = sum(item.outcome in (FoldOutcome.FAILED, FoldOutcome.UNREADABLE) for item in affected)
     same = len(affected) - changed - failed
-    text = f"{format_count(len(affected), 'run')}: {same:,} same to the end, {changed:,} with another decision"
-    return [*lines, line(f"{text}, {failed:,} not compared" if failed else text, "" if waiting else "bold")]
+    text = f"{format_count(len(affected), 'run')}: {same:,} unchanged, {changed:,} with another decision"
+    return [
+        *lines,
+        line(f"{text}, {failed:,} that could not be compared" if failed else text, "" if waiting else "bold"),
+    ]
 
 
 def _reasons(findings: Sequence[RunComparison]) -> list[tuple[tuple[FoldOutcome, str], int, RunComparison]]:
@@ -265,7 +268,11 @@ def _run_lines(finding: RunComparison) -> list[Line]:
     if finding.then or finding.now:
         shown += [indent_line(f"then: {finding.then}"), indent_line(f"now:  {finding.now}")]
     if finding.request:
-        odds = "" if finding.odds is None else f"; estimate: the next attempt is accepted at {finding.odds:.0%}"
+        odds = (
+            ""
+            if finding.odds is None
+            else f"; the next attempt is accepted with an estimated probability of {finding.odds:.0%}"
+        )
         shown.append(indent_line(f"needs a reply to {finding.request}{odds}", "dim"))
     return shown
 

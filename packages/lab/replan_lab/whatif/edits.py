@@ -70,8 +70,10 @@ def _guards(texts: Sequence[str], registry: Registry) -> tuple[frozenset[str], M
             hint = nearest(name, registry.guards, kind="guards")
             raise UsageProblem(f"there is no guard {name!r}", place="--guard", hint=hint)
         if name == review.NAME:
-            hint = "name a guard that judges by itself"
-            raise UsageProblem("a person reviews, and cannot be asked again", place="--guard", hint=hint)
+            hint = "name a guard that needs no person"
+            raise UsageProblem(
+                f"the guard {name!r} asks a person, who cannot be asked again", place="--guard", hint=hint
+            )
         if step:
             by_step[step] = name
         else:
@@ -93,7 +95,7 @@ class _Edit:
         if not isinstance(first, RunStarted):
             return "not a planning run"
         if is_child(first.run) and not self.request.named:
-            return "a step of another run"
+            return "a child run"
         workflow = read_config(first.pinned).workflow
         if self.loaded is not None and not self.request.named and workflow.name != self.loaded.workflow.name:
             return "another workflow"

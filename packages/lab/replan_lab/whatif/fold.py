@@ -154,11 +154,11 @@ class Fold:
         if (then.verdict.passed, then.verdict.findings) != (now.verdict.passed, now.verdict.findings):
             match then.verdict.passed, now.verdict.passed:
                 case True, False:
-                    self._verdict = "the guard rejects what it accepted"
+                    self._verdict = "the guard now rejects an artifact that it accepted"
                 case False, True:
-                    self._verdict = "the guard accepts what it rejected"
+                    self._verdict = "the guard now accepts an artifact that it rejected"
                 case _:
-                    self._verdict = "the guard finds something else"
+                    self._verdict = "the guard now has other findings"
 
     def _only_started(self, position: int) -> bool:
         """Return whether only the start was recorded before. A started run decides nothing until it is driven."""

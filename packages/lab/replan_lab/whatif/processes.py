@@ -47,7 +47,7 @@ class Checkout:
         """Return the program of another checkout, with its own environment if it has one. Raises `UsageProblem`."""
         root = Path(folder).resolve()
         if not (root / WORKER).is_file():
-            hint = "name the folder of a checkout of this program, of a release that has `whatif`"
+            hint = "name a checkout of a release of Replan that has `whatif`"
             raise UsageProblem(f"there is no {WORKER} in {folder}", place="--release", hint=hint)
         python = root / ".venv" / "bin" / "python"
         return cls(root, str(python) if python.exists() else sys.executable)
@@ -135,7 +135,7 @@ class _Worker:
         if answer:
             self.end()
             if isinstance(answer, str):
-                hint = "see what it has printed above"
+                hint = "read the output of the program above"
                 raise UsageProblem(f"the program of {checkout.root} does not start", place="--release", hint=hint)
             raise UsageProblem(answer["cause"], place=answer["place"], hint=answer["hint"])
 
@@ -146,7 +146,7 @@ class _Worker:
             self._process.stdin.write(line)
             self._process.stdin.flush()
         except OSError:
-            return "the process that folds it has ended"
+            return "the process that replays the run has ended"
         return self._answer(time.monotonic() + seconds, seconds)
 
     def _answer(self, deadline: float, seconds: float) -> dict[str, Any] | str:
@@ -155,10 +155,10 @@ class _Worker:
         while b"\n" not in self._unread:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([output], [], [], left)[0]:
-                return f"does not end within {seconds:g} s"
+                return f"the replay does not end within {seconds:g} s"
             read = os.read(output, 1 << 20)
             if not read:
-                return "the process that folds it has ended"
+                return "the process that replays the run has ended"
             self._unread += read
         answer, _, self._unread = self._unread.partition(b"\n")
         fields: dict[str, Any] = orjson.loads(answer)

@@ -126,9 +126,9 @@ async def awhatif(
     Raises `RunNotFound`, and `UsageProblem` for an edit that cannot be used.
     """
     if isinstance(guards, str) or isinstance(plugins, str):
-        raise UsageProblem("should be a list, not a text", place="guards" if isinstance(guards, str) else "plugins")
+        raise UsageProblem("should be a list, not a string", place="guards" if isinstance(guards, str) else "plugins")
     if not 0.1 <= time_limit < float("inf"):
-        raise UsageProblem("should be at least 0.1 seconds, and finite", place="time_limit")
+        raise UsageProblem("should be a finite number of at least 0.1 seconds", place="time_limit")
     files = tuple(map(str, plugins))
     query = WhatIfQuery(runs, _text(workflow), tuple(guards), _text(policy), _text(release), files, time_limit)
     work = partial(trio.to_thread.run_sync, partial(findings_of, query, environment_of(home)))

@@ -99,7 +99,7 @@ def test_a_run_goes_on_from_its_journal_alone(replan, task, tmp_path):
 @pytest.mark.parametrize(
     ("more", "cause"),
     [
-        (["-m", "template:bug"], "--model: the model `template:bug` reads no PDDL"),
+        (["-m", "template:bug"], "--model: the model `template:bug` cannot read PDDL"),
         (["-m", "gpt-5-mini", "-w", "single"], "no step of the workflow 'single'"),
     ],
 )
@@ -116,7 +116,7 @@ def test_actions_for_a_problem_in_words_are_rejected_with_the_command_for_pddl(r
 def test_what_is_refused_in_a_domain_or_a_problem_names_its_file(replan, task, home):
     run = ("lab", "pddl", "run", *task, "-m", "gpt-5-mini")
     task[1].write_text(TWO.replace("(on a b)", "(on b a)"))
-    assert_refused(replan(*run), "p.pddl: the goal holds at the beginning", home=home)
+    assert_refused(replan(*run), "p.pddl: the goal already holds at the beginning", home=home)
     task[0].write_text(BLOCKS.replace("(holding ?x) (clear ?y)", "(or (holding ?x) (clear ?y))"))
     assert_refused(replan(*run), "d.pddl:13: `or` is not supported")
 

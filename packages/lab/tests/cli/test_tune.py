@@ -24,7 +24,7 @@ def test_a_race_writes_a_workflow_that_runs_at_once(replan, folder):
     text = (folder / "tuned.yaml").read_text()
     head = [line for line in text.splitlines() if line.startswith("#")]
     assert head[0] == "# Made by `replan lab race`."
-    for part in ("95 % interval", "calls on average", "paired", "of 120 calls allowed"):
+    for part in ("95 % interval", "calls on average", "Paired difference", "of 120 calls allowed"):
         assert any(part in line for line in head), part
     workflow = yaml.safe_load(text)
     assert workflow["policy"] == "default"
@@ -60,7 +60,7 @@ def test_a_belief_policy_in_the_winner_keeps_its_other_options(replan, folder):
         (["-m", "simulated:base", "--max-calls", "900", "-w", "serch"], "unknown workflow 'serch'"),
         (["-m", "simulated:base", "--max-calls", "900", "-p", "strict"], "unknown policy 'strict'"),
         (["-m", "simulated:bose", "--max-calls", "900"], "unknown profile 'bose'"),
-        (["-m", "simulated:base", "--max-calls", "900", "--out", "notes.md"], "was not made by Replan"),
+        (["-m", "simulated:base", "--max-calls", "900", "--out", "notes.md"], "Replan did not write it"),
     ],
 )
 def test_a_wrong_command_line_is_one_line_and_writes_nothing(replan, folder, monkeypatch, arguments, said):

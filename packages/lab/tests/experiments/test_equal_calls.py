@@ -131,8 +131,8 @@ def test_intervals_over_worlds_hold_together_for_all_arms(prepared):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"bounds": True, "caps": []}, "has no `caps`"),
-        ({"mean_of_worlds": True, "caps": []}, "has no `caps`"),
+        ({"bounds": True, "caps": []}, "needs `caps`"),
+        ({"mean_of_worlds": True, "caps": []}, "needs `caps`"),
     ],
 )
 def test_an_invalid_comparison_is_reported_in_one_line(prepared, changes, message):

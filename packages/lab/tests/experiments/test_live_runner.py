@@ -81,4 +81,4 @@ async def test_a_provider_that_refuses_ends_the_experiment(prepared, tmp_path):
         experiment = prepared(models=["test-model"], environment=known, concurrency=1, **ASKED)
         with pytest.raises(BaseExceptionGroup) as caught:
             await run(experiment, tmp_path / "out", known)
-    assert caught.group_contains(UsageProblem, match="the provider ended it")
+    assert caught.group_contains(UsageProblem, match="the provider ended the run")

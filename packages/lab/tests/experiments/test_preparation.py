@@ -25,15 +25,15 @@ from runtime.core.errors import UsageProblem
         ({"models": ["simulated:bse"]}, "did you mean 'base'?"),
         (
             {"models": ["template:bug"], "pipelines": [{"name": "search", "feedback": "shuffled"}]},
-            "simulated author only",
+            "need a simulated author",
         ),
         ({"pipelines": [{"name": "search", "without_rows": ["stagnatio"]}]}, "did you mean 'stagnation'?"),
-        ({"pipelines": [{"name": "search", "search_config": {"r_patience": 3}}]}, "has no use for r_patience"),
-        ({"pipelines": [{"name": "search", "steps": {"g_plan": {"r_patience": 3}}}]}, "has no use for r_patience"),
-        ({"pipelines": [{"name": "search", "without_rows": ["structure"]}]}, "belief of policy 'belief' reads row"),
+        ({"pipelines": [{"name": "search", "search_config": {"r_patience": 3}}]}, "cannot use r_patience"),
+        ({"pipelines": [{"name": "search", "steps": {"g_plan": {"r_patience": 3}}}]}, "cannot use r_patience"),
+        ({"pipelines": [{"name": "search", "without_rows": ["structure"]}]}, "belief of policy 'belief' needs row"),
         (
             {"pipelines": [{"name": "search", "policy": "default", "without_rows": ["otherwise"]}]},
-            "no row 'otherwise' to take out",
+            "no row 'otherwise' that can be removed",
         ),
         ({"pipelines": [{"name": "search", "steps": {"g_plon": {"rmax": 1}}}]}, "did you mean 'g_plan'?"),
         ({"pipelines": [{"name": "search", "search_config": {"r_patience": 0}}]}, "r_patience"),
@@ -77,11 +77,11 @@ def test_a_broken_line_is_an_error_or_is_skipped_with_a_notice(prepared, tmp_pat
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("[]", "not an object"),
+        ("[]", "not a JSON object"),
         ('{"id": "x"}', "has no problem text"),
         ('{"problem": "  "}', "the problem is empty"),
         ('{"problem": 3}', "has no problem text"),
-        ('{"id": "x", "problem": "a"}\n{"id": "x", "problem": "b"}\n', r"\.jsonl:2: a second problem is named 'x'"),
+        ('{"id": "x", "problem": "a"}\n{"id": "x", "problem": "b"}\n', r"\.jsonl:2: two problems are named 'x'"),
     ],
 )
 def test_an_invalid_line_is_an_error(prepared, tmp_path, lines, message):

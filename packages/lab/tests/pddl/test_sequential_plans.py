@@ -54,7 +54,7 @@ def test_equality_is_decided_by_the_objects():
     ("plan", "says"),
     [
         ("(unstack b a)\n(putdown b)", "the domain has no action putdown (did you mean 'put-down'?)"),
-        ("(unstack b a)\n(put-down)", "(put-down) names 0 objects, and put-down takes 1"),
+        ("(unstack b a)\n(put-down)", "(put-down) names 0 objects, but put-down takes 1"),
         ("(unstack b a)\n(put-down c)", "(put-down c) names c, which is not an object of the problem"),
     ],
 )

@@ -220,7 +220,7 @@ def test_the_table_of_families_has_the_middle_for_models_without_a_pattern(tmp_p
     ("rows", "cause"),
     [
         (["{"], "no JSON"),
-        (['{"a": 1}'], "unknown form of record"),
+        (['{"a": 1}'], "the record has no known form"),
         ([], "the file has no records"),
         ([json.dumps(EPISODES[0]), '{"a": 1}'], "another form"),
         ([json.dumps(EPISODES[0]), json.dumps(EPISODES[1])], "all records are about one task"),

@@ -268,7 +268,7 @@ def test_a_classifier_and_a_person_are_right_at_their_accuracy():
 
 @pytest.mark.parametrize("text", ["", "Typical", "typical?seed=-1", "typical?seeds=1"])
 def test_a_name_that_is_no_profile_with_a_seed_is_refused(text):
-    with pytest.raises(UsageProblem, match="is followed by the name of a profile, and perhaps by a seed"):
+    with pytest.raises(UsageProblem, match="the name of a profile must follow"):
         make(text, {})
 
 

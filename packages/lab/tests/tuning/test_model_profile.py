@@ -79,7 +79,7 @@ def test_a_limit_of_calls_is_shared_by_the_tasks_and_one_that_is_too_small_is_re
     assert (divide_calls(None, 60), divide_calls(6000, 60), divide_calls(480, 60)) == (12, 12, 8)
     with pytest.raises(UsageProblem) as caught:
         divide_calls(100, 60)
-    assert (caught.value.place, caught.value.hint) == ("--max-calls", "allow as many, or measure 16 with --tasks")
+    assert (caught.value.place, caught.value.hint) == ("--max-calls", "allow as many calls, or use --tasks 16")
 
 
 @pytest.mark.parametrize(

@@ -86,9 +86,14 @@ def test_a_sender_that_cannot_be_used_is_named(desktop, name, cause):
 
 def test_a_name_is_neither_taken_twice_nor_that_of_the_built_in_sender(desktop, tmp_path, monkeypatch):
     install(monkeypatch, tmp_path / "other", "work-tops", {"replan.senders": {"desktop": "desktops:send"}})
-    with pytest.raises(UsageProblem, match=r"desktop \(from desk-tops and work-tops\): several have this name"):
+    with pytest.raises(
+        UsageProblem, match=r"desktop \(from desk-tops and work-tops\): several packages have a plug-in of this name"
+    ):
         by_plugin("desktop", SenderEntry())
-    assert any("webhook (from desk-tops): the name is built in" in problem for problem in SENDER_PLUGINS.problems())
+    assert any(
+        "webhook (from desk-tops): a plug-in cannot have a built-in name" in problem
+        for problem in SENDER_PLUGINS.problems()
+    )
 
 
 def test_the_settings_of_senders_are_checked_and_not_shown(tmp_path):

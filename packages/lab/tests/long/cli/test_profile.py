@@ -88,7 +88,7 @@ def test_compact_prompts_are_measured_and_written(replan, tmp_path):
     [
         (["--max-calls", "100"], "no model is named"),
         (["-m", "simulated:base"], "a profile needs a limit"),
-        (["-m", "simulated:base", "--max-calls", "100"], "60 tasks need 360 calls or more"),
+        (["-m", "simulated:base", "--max-calls", "100"], "60 tasks need at least 360 calls"),
         (["-m", "simulated:base", "--max-calls", "600", "--out", "notes.md"], "exists, and was not made by"),
     ],
 )

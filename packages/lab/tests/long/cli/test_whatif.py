@@ -112,7 +112,7 @@ def test_waiting_runs_come_first_and_are_counted(replan, planned, whatif, tmp_pa
     assert (code, report["waiting"]) == (3, {"compared": 1, "differ": 1})
     assert report["runs"][0]["status"] == "waiting"
     first = replan("lab", "whatif", "--workflow", path).stdout.splitlines()[0]
-    assert first == "1 of 1 waiting run would be asked something else"
+    assert first == "1 of 1 waiting run would send another request"
 
 
 def test_a_guard_that_is_edited_judges_the_recorded_artifacts(replan, problem, scripted, whatif, tmp_path):
@@ -124,16 +124,16 @@ def test_a_guard_that_is_edited_judges_the_recorded_artifacts(replan, problem, s
     assert whatif(*asked)[0] == 0
     house.write_text(GUARD.format(body="return Verdict(guard='small', passed=False)"))
     code, report = whatif(*asked)
-    assert (code, report["runs"][0]["reason"]) == (3, "the guard rejects what it accepted")
+    assert (code, report["runs"][0]["reason"]) == (3, "the guard now rejects an artifact that it accepted")
     house.write_text(GUARD.format(body="raise ValueError('no such table')"))
     code, report = whatif(*asked)
     assert code == 1
     assert report["runs"][0]["reason"] == "raises PlugInFailed: guard small: ValueError: no such table (house.py:8)"
     house.write_text(GUARD.format(body="while True: pass"))
     code, report = whatif(*asked, "--time-limit", "2")
-    assert (code, report["runs"][0]["reason"]) == (1, "does not end within 2 s")
+    assert (code, report["runs"][0]["reason"]) == (1, "the replay does not end within 2 s")
     house.write_text(GUARD.format(body="import os; print('noise'); os._exit(3)"))
-    assert whatif(*asked)[1]["runs"][0]["reason"] == "the process that folds it has ended"
+    assert whatif(*asked)[1]["runs"][0]["reason"] == "the process that replays the run has ended"
 
 
 def test_a_fork_is_compared_from_where_it_began(planned, whatif, replan, scripted):
@@ -186,4 +186,4 @@ def test_what_cannot_be_folded_is_refused_in_one_line(replan, planned, arguments
 
 def test_an_empty_home_has_nothing_to_compare(replan):
     done = replan("lab", "whatif")
-    assert (done.exit_code, done.stdout) == (0, "0 runs: 0 same to the end, 0 with another decision\n")
+    assert (done.exit_code, done.stdout) == (0, "0 runs: 0 unchanged, 0 with another decision\n")

@@ -73,12 +73,17 @@ def test_the_budget_of_an_experiment_is_never_exceeded(prepared, tmp_path, whole
 @pytest.mark.parametrize(
     "case",
     [
-        ({"max_calls": 5}, RESULTS, None, "the results of another definition are here"),
-        ({"seeds": {"first": 1, "count": 4}}, RESULTS, None, "the results of another definition are here"),
-        ({}, HEADER, lambda text: text.replace(f'"release": "{release()}"', '"release": "0.0.1"'), "made by release"),
-        ({}, HEADER, lambda _: '{"schema_version": 2}', "not the results of this release"),
+        ({"max_calls": 5}, RESULTS, None, "the folder has the results of another definition"),
+        ({"seeds": {"first": 1, "count": 4}}, RESULTS, None, "the folder has the results of another definition"),
+        (
+            {},
+            HEADER,
+            lambda text: text.replace(f'"release": "{release()}"', '"release": "0.0.1"'),
+            "made these results",
+        ),
+        ({}, HEADER, lambda _: '{"schema_version": 2}', "this release cannot read the results"),
         ({}, HEADER, lambda _: None, r"has results, but no experiment\.json"),
-        ({}, RESULTS, lambda text: f'{text}{{"arm": "x"}}\n', r"results\.jsonl:9: not a result of this release"),
+        ({}, RESULTS, lambda text: f'{text}{{"arm": "x"}}\n', r"results\.jsonl:9: this release cannot read the result"),
         ({}, RESULTS, lambda text: "".join(text.splitlines(True)[1::-1]), "not in their order"),
     ],
 )

@@ -134,7 +134,7 @@ async def test_a_run_that_was_moved_elsewhere_is_not_copied_from_here(file, url,
     await filled(file)
     copied(file, url)
     done = copied(file, f"sqlite:{tmp_path / 'other' / 'journal.sqlite3'}")
-    assert done[0].problem == f"run 'a' was moved to {parse_address(url).place}; go on with it there"
+    assert done[0].problem == f"run 'a' was moved to {parse_address(url).place}; continue the run there"
 
 
 def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):

@@ -30,7 +30,9 @@ async def test_a_later_release_upgrades_the_tables_and_goes_on_with_their_runs(n
             assert upgrade(new_database, {}) == upgrade(new_database, {}) == 2
         appends = lambda: journal.append("a", after=1, epoch=1, facts=counted(2), summary=RUNNING)  # noqa: E731
         for attempt in (*everything(journal), appends, lambda: journal.runs(RunFilter())):
-            with pytest.raises(JournalNewer, match=r"version 2, this one knows 1\); upgrade replan$") as caught:
+            with pytest.raises(
+                JournalNewer, match=r"version 2; this release reads up to 1\); upgrade replan$"
+            ) as caught:
                 await attempt()
             assert len(str(caught.value).splitlines()) == 1
     with release_two(schema, STEP):
