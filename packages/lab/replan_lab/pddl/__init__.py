@@ -1,1 +1,1 @@
-"""Planning domains, problems and sequential plans in PDDL, and their translation into plans of this product."""
+"""Planning domains, problems and sequential plans in PDDL, and their translation into Replan's plans."""

@@ -17,10 +17,10 @@ _TIME = re.compile(r"\d+(?:\.\d+)?:")
 def read_plan_actions(text: str, name: str) -> list[PlanAction]:
     """Return the actions in their order. `name` is the plan's file.
 
-    An action may follow its number in the order and a colon, such as `0:` or `0.000:`; the numbers must rise.
+    A number and a colon may stand before an action, such as `0:` or `0.000:`. The numbers must increase.
 
     Raises:
-        UsageProblem: an item is not an action, or the numbers do not rise; with the line.
+        UsageProblem: an item is not an action, or the numbers do not increase. The error names the line.
     """
     source = PddlFile(name)
     actions: list[PlanAction] = []

@@ -1,7 +1,7 @@
-"""The frozen values of a planning domain (types, predicates, actions) and of a problem (objects, initial state, goal).
+"""Frozen classes for a planning domain (types, predicates, actions) and a problem (objects, initial state, goal).
 
-They cover typed STRIPS with negative preconditions, conditional effects and non-deterministic effects (`oneof`).
-`replan_lab.pddl.domain_reader` reads them from PDDL.
+They represent typed STRIPS with negative preconditions, conditional effects and non-deterministic effects (`oneof`).
+`replan_lab.pddl.domain_reader` reads PDDL into these classes.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import NamedTuple
 OBJECT = "object"
 """The type that every object has."""
 EQUAL = "="
-"""The predicate that two objects are equal. No action changes it."""
+"""The predicate for the equality of two objects. No action changes it."""
 
 
 class Atom(NamedTuple):
@@ -52,7 +52,7 @@ class Effect(NamedTuple):
     conditional: "tuple[ConditionalEffect, ...]" = ()
     """The additional effects that happen only if their condition holds."""
     choices: "tuple[tuple[Effect, ...], ...]" = ()
-    """The alternatives of each `oneof`. Exactly one alternative happens, besides the literals."""
+    """The alternatives of each `oneof`. Exactly one alternative happens, in addition to the literals."""
 
 
 class ConditionalEffect(NamedTuple):
@@ -74,7 +74,7 @@ class ActionSchema:
     parameters: tuple[tuple[str, str], ...] = ()
     """The variable and the type of each parameter, in order."""
     condition: tuple[Literal, ...] = ()
-    """Its precondition: literals that must all hold before it."""
+    """The precondition: literals that must all hold before the action."""
     effect: Effect = NOTHING
     line: int = 0
 
@@ -85,15 +85,15 @@ class PddlDomain:
 
     name: str
     supertypes: Mapping[str, str] = field(default_factory=dict)
-    """The type above each declared type. Every chain ends in `object`."""
+    """The supertype of each declared type. Every chain of supertypes ends in `object`."""
     constants: Mapping[str, str] = field(default_factory=dict)
     """The type of each constant."""
     predicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     actions: Mapping[str, ActionSchema] = field(default_factory=dict)
     functions: frozenset[str] = frozenset()
-    """The names of declared numeric functions. They only count costs."""
+    """The names of declared numeric functions. Functions are used only for costs."""
     file: str = ""
-    """The path of its file, in the user's words; empty if it has none."""
+    """The path of the domain's file, as the user wrote it; empty if there is no file."""
 
     def is_a(self, kind: str, wanted: str) -> bool:
         """Return whether every object of the type `kind` has the type `wanted`."""

@@ -1,4 +1,7 @@
-"""Reads planning domains and problems from PDDL. Unsupported parts are refused by name, file and line. Pure."""
+"""Reads planning domains and problems from PDDL.
+
+An unsupported part is an error that names the part, the file and the line. Pure.
+"""
 
 import re
 from collections import defaultdict
@@ -30,7 +33,7 @@ _OUTSIDE = frozenset(
         *("always", "sometime"),
     )
 )
-"""Words that begin a formula of PDDL or of an extension, unless they are declared as predicates."""
+"""Unsupported words that begin a formula of PDDL or of an extension, unless they are declared as predicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ class FormulaScope:
         return form.items[1], form.items[2]
 
     def _is_cost(self, form: Form) -> bool:
-        """Return whether a form only counts a cost, which does not change whether a plan is valid."""
+        """Return whether a form only changes a cost. Costs do not matter for the validity of a plan."""
         return len(form.items) == 3 and _function_name(form) in self.domain.functions
 
     def _term(self, item: Expression, wanted: str) -> str:
@@ -165,14 +168,16 @@ _REQUIREMENTS = frozenset(
         *(":conditional-effects", ":non-deterministic", ":action-costs"),
     )
 )
-"""Requirements with support for every construct. Costs are read but not judged."""
+"""The requirements whose constructs are all supported. Costs are read, but plans are not judged by their costs."""
 _WIDER = frozenset(
     (
         *(":adl", ":disjunctive-preconditions", ":existential-preconditions"),
         *(":universal-preconditions", ":quantified-preconditions"),
     )
 )
-"""Requirements that many domains declare without using them. An unsupported construct is refused only if it is used."""
+"""The requirements that many domains declare without using them. Their unsupported constructs are refused only if they
+are used.
+"""
 _REFUSED = frozenset(
     (
         *(":fluents", ":numeric-fluents", ":object-fluents", ":durative-actions", ":duration-inequalities", ":time"),
@@ -424,7 +429,10 @@ def _action(form: Form, domain: PddlDomain, source: PddlFile) -> ActionSchema:
 
 
 def _initial_atoms(items: Sequence[Expression], scope: FormulaScope) -> Iterator[Atom]:
-    """Yield the atoms that hold at the beginning; negated atoms are skipped, since atoms not listed do not hold."""
+    """Yield the atoms that hold at the beginning.
+
+    Negated atoms are skipped, because atoms that are not listed do not hold.
+    """
     for item in items:
         if isinstance(item, Form) and item.head == "=" and _function_name(item) in scope.domain.functions:
             continue
@@ -451,14 +459,16 @@ def task_in(texts: PddlTexts, domain: str = "domain", problem: str = "problem") 
     """Return the domain and the problem in texts; `domain` and `problem` are the names of their files.
 
     Raises:
-        UsageProblem: the texts cannot be read; with file and line.
+        UsageProblem: the texts cannot be read. The error names the file and the line.
     """
     read = read_domain(texts.domain, domain)
     return read, read_problem(texts.problem, problem, read)
 
 
 def specification(texts: PddlTexts) -> str:
-    """Return a task as the problem text of a run: two blocks of code, which state no demands in words.
+    """Return a task as the problem text of a run.
+
+    The text has two blocks of code, so that Replan finds no demands in it.
 
     Comments are left out, because they are for people. Raises the errors of `task_in`.
     """

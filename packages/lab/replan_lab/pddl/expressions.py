@@ -14,7 +14,7 @@ from runtime.core.errors import UsageProblem
 BYTES_MAX = 4 * 1024 * 1024
 WORDS_MAX = 300_000
 DEPTH_MAX = 50
-"""The deepest nesting of expressions. Readers may recurse this deep."""
+"""The deepest nesting of expressions. Readers may recurse to this depth."""
 WORD_MAX = 200
 
 _PART = re.compile(r"[()]|[^\s();]+|;[^\n]*|\n")
@@ -35,7 +35,7 @@ class Form(NamedTuple):
 
     @property
     def head(self) -> str:
-        """Its first item if this item is a word; otherwise an empty text."""
+        """The text of the form's first item if this item is a word; otherwise an empty text."""
         first = self.items[0] if self.items else None
         return first.text if isinstance(first, Word) else ""
 
@@ -96,7 +96,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def format_expression(expression: Expression) -> str:
-    """Return an expression as PDDL for a message, shortened."""
+    """Return an expression as shortened PDDL, for a message."""
     match expression:
         case Word():
             return printable(expression.text)

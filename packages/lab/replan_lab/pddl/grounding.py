@@ -1,6 +1,6 @@
 """Grounding: replaces the parameters of an action by objects, in its precondition and effects. Pure.
 
-Only the actions that a plan names are grounded. Nothing is enumerated.
+Only the actions that a plan names are grounded. Other combinations of objects are not enumerated.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,9 @@ from replan_lab.pddl.domain import (
 )
 
 OUTCOMES_MAX = 100
-"""The largest number of outcomes of one action. The alternatives of its `oneof`s multiply."""
+"""The largest number of outcomes of one action. An action with several `oneof`s has an outcome for each combination of
+alternatives.
+"""
 
 
 class TooManyOutcomes(Exception):
@@ -34,10 +36,10 @@ class AtomChange(NamedTuple):
 
     adds: frozenset[Atom]
     deletes: frozenset[Atom]
-    """The atoms that do not hold afterwards, without the atoms in `adds`."""
+    """The atoms that do not hold after the outcome, without the atoms in `adds`."""
 
     def apply_to(self, state: frozenset[Atom]) -> frozenset[Atom]:
-        """Return the state afterwards."""
+        """Return the state after the outcome."""
         return state - self.deletes | self.adds
 
 
@@ -47,11 +49,11 @@ class GroundAction(NamedTuple):
     action: PlanAction
     schema: ActionSchema
     condition: tuple[Literal, ...]
-    """Its precondition, without literals that are always true."""
+    """The action's precondition, without literals that are always true."""
     effect: Effect
 
     def can_run_in(self, state: AbstractSet[Atom]) -> bool:
-        """Return whether it can run in a state."""
+        """Return whether the action can run in a state."""
         return all(holds(literal, state) for literal in self.condition)
 
     def effect_condition_atoms(self) -> frozenset[Atom]:
@@ -64,18 +66,21 @@ class GroundAction(NamedTuple):
         )
 
     def changed(self) -> frozenset[Atom]:
-        """Return the atoms that it may add or delete."""
+        """Return the atoms that the action may add or delete."""
         return frozenset(_changed_atoms(self.effect))
 
     def outcomes(self, state: AbstractSet[Atom]) -> list[AtomChange]:
-        """Return the different changes that it may make. Raises `TooManyOutcomes` for more than `OUTCOMES_MAX`."""
+        """Return the different changes that the action may make.
+
+        Raises `TooManyOutcomes` for more than `OUTCOMES_MAX`.
+        """
         alternatives = _alternatives(self.effect, state)
         changes = dict.fromkeys(_change(literals) for literals in alternatives)
         return list(changes)
 
 
 def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) -> str:
-    """Return why the problem has no such action, as a clause without a full stop; empty if it has the action."""
+    """Return why the problem does not have the action, as a clause without a full stop; empty if it has the action."""
     schema = domain.actions.get(action.name)
     if schema is None:
         close = near(action.name, domain.actions)

@@ -1,6 +1,6 @@
 """Judges sequential plans for problems in PDDL: the guard `pddl_actions`, and the generator `PddlPlanGenerator`.
 
-`judge_actions` translates a sequential plan into a plan of this product, and asks the guards of plans which action
+`judge_actions` translates a sequential plan into Replan's form of a plan. The guards of plans then find which action
 fails first, and why. Pure.
 """
 
@@ -63,7 +63,7 @@ _WHY = {
     Code.GOAL_DELETED: "an action ends it, and none makes it again",
 }
 _TOO_LARGE = frozenset((*map(str, ReplyCode), Code.PLAN_TOO_LARGE))
-"""Codes of a plan that is too large for a guard to read."""
+"""The codes for a plan that is too large for a guard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class FirstFailure:
     index: int
     action: PlanAction
     unmet: tuple[str, ...]
-    """Its unmet conditions, as PDDL, sorted; empty if the problem has no such action."""
+    """The action's unmet conditions, as PDDL, sorted; empty if the problem does not have the action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,13 @@ class PddlJudgement:
 
     verdict: Verdict
     failure: FirstFailure | None
-    """The first action that cannot run; None if all can run, or if the level does not check this."""
+    """The first action that cannot run; None if all actions can run, or if the level does not check this."""
     unmet_goals: tuple[str, ...]
     """The conditions of the goal that do not hold at the end, as PDDL, sorted; empty unless every action can run."""
     translation: Translation
     repairs: tuple[Repair, ...] = ()
-    """Suggested actions: before the first failing action, so that it can run; otherwise at the end, so that the goal
-    holds.
+    """The suggested actions. They come before the first failing action, so that it can run, or else at the end, so that
+    the goal holds.
     """
 
 
@@ -102,8 +102,8 @@ def judge_actions(
 ) -> PddlJudgement:
     """Judge a sequential plan at a level: `minimal`, `medium` or `expansive`.
 
-    `medium` requires that some outcomes of the actions lead to the goal. `expansive` requires `assurance`. For a plan
-    without `oneof`, both levels require the same.
+    `medium` requires that some outcomes of the actions lead to the goal. `expansive` requires `assurance` for all
+    outcomes. For a plan without `oneof`, both levels are equal.
 
     Raises `UsageProblem` for a plan that is too large, or that has too many outcomes or states.
     """
@@ -118,7 +118,7 @@ def judge_actions(
 def _find_repairs(
     domain: PddlDomain, problem: PddlProblem, translation: Translation, failure: FirstFailure | None
 ) -> tuple[Repair, ...]:
-    """Return actions that may mend the first failure of the plan.
+    """Return actions that may repair the first failure of the plan.
 
     There are none if the state before the failure is not known.
     """
@@ -133,7 +133,10 @@ def _find_repairs(
 
 
 def _add_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple[Repair, ...]) -> Verdict:
-    """Return the verdict with the repairs in the message of its first error, if both are about the same failure."""
+    """Return the verdict.
+
+    If its first error is about the failure that the repairs are for, the error's message lists the repairs.
+    """
     place = next((index for index, finding in enumerate(verdict.findings) if finding.severity == "error"), None)
     if place is None or not repairs:
         return verdict
@@ -151,7 +154,10 @@ def _add_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple[
 
 
 def _first_failure(translation: Translation, verdict: Verdict) -> FirstFailure | None:
-    """Return the first action that cannot run. If the plan has no outcomes, it is the step that the guard names."""
+    """Return the first action that cannot run.
+
+    If no action has several outcomes, this is the step that the guard names.
+    """
     step, actions = verdict.facts.get("first_failing_step"), translation.actions
     if translation.plan is not None and not translation.plan.has_outcomes and step is not None:
         index = translation.numbers[step]
@@ -196,9 +202,10 @@ def _unmet_at_start(problem: PddlProblem) -> list[str]:
 
 
 def _reword_finding(finding: Finding) -> Finding:
-    """Return the finding with a message that suits a list of actions. A finding of another kind is returned unchanged.
+    """Return the finding with a message for a list of actions.
 
-    The guard's own message suggests other dependencies of steps, which such a list cannot express.
+    A finding of another kind is returned unchanged. The guard's own message suggests other dependencies of steps, which
+    a list of actions cannot express.
     """
     why = _WHY.get(Code(finding.code)) if finding.tokens and finding.code in set(Code) else None
     if why is None:
@@ -213,7 +220,7 @@ make_guard = without_settings(PDDL_ACTIONS, _judge_answer)
 def judge_sequence(
     task: tuple[PddlDomain, PddlProblem], name: str, text: str, *, level: str, assurance: str
 ) -> tuple[Verdict, dict[str, Any]]:
-    """Return the verdict on the sequential plan in a text, and the object that is printed.
+    """Return the verdict on the sequential plan in a text, and the report to print.
 
     `name` is the name of the plan's file. Raises `UsageProblem` for a text that is not a plan.
     """
@@ -260,11 +267,11 @@ def _action_finding(finding: Finding, judgement: PddlJudgement) -> dict[str, Any
 
 
 def make_plan(context: Context) -> str:
-    """Return the plan for the accepted actions as JSON text: the generator `PddlPlanGenerator`.
+    """Return the plan for the accepted actions as JSON text.
 
-    Without accepted actions, or if they make no plan, the text is an empty object. The guard of the plan rejects this
-    object. The generator checks each action again, because a workflow may accept actions with another guard than
-    `pddl_actions`.
+    This function is the generator `PddlPlanGenerator`. If there are no accepted actions, or if they are not a valid
+    plan, the text is an empty object, which the guard of the plan rejects. The generator checks each action again,
+    because a workflow may accept actions with another guard than `pddl_actions`.
     """
     return json.dumps(_plan_for(context))
 

@@ -23,7 +23,7 @@ COMPILED = (
     ("NEGATIVE_CONDITIONS", CompilationKind.NEGATIVE_CONDITIONS_REMOVING),
     ("DISJUNCTIVE_CONDITIONS", CompilationKind.DISJUNCTIVE_CONDITIONS_REMOVING),
 )
-"""The features that many planners lack, with the library's compilers that remove them."""
+"""The features that many planners do not support, and the library's compilers that remove them from a problem."""
 
 
 def _find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _text(action: Any) -> str:
 
 
 def main() -> None:
-    """Read the task, and print the answer. What planners print goes to standard error."""
+    """Read the task, and print the answer. The output of planners goes to standard error."""
     task = json.load(sys.stdin)
     with warnings.catch_warnings(), redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")

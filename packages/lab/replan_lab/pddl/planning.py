@@ -1,4 +1,4 @@
-"""Plans problems in PDDL: what a run of planning needs for one, and the model `planner:`, which asks a planner."""
+"""Plans problems in PDDL: prepares planning runs for them, and provides the model `planner:`, which calls a planner."""
 
 import re
 import sys
@@ -51,7 +51,7 @@ def problem_text(texts: PddlTexts, domain: str = "domain", problem: str = "probl
 def check_request(request: RunRequest) -> RunRequest:
     """Return a prepared run unchanged.
 
-    Raises `UsageProblem` if no step of its workflow has the guard `pddl_actions`, or if its model reads no text.
+    Raises `UsageProblem` if no step of its workflow has the guard `pddl_actions`, or if its model cannot read text.
     """
     workflow, model = request.pinned.workflow, request.pinned.model
     if not any(PDDL_ACTIONS in pair.guards for pair in workflow.action_pairs.values()):
@@ -68,7 +68,7 @@ _ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
 
 
 class PlannerModel:
-    """A model that asks a planner. Each request starts a process, which ends with the request.
+    """A model that calls a planner. Each request starts a process, which ends with the request.
 
     The model answers requests of the role `actions` in a run with a problem in PDDL. For any other request, and for a
     problem that the planner does not support or solve, it returns the fault `BAD_REQUEST` with the reason.
@@ -89,7 +89,7 @@ class PlannerModel:
         await trio.lowlevel.checkpoint()
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the actions as JSON text, with a usage of no tokens; or the fault."""
+        """Return the actions as JSON text, with zero tokens as usage; or a fault."""
         texts = texts_in(str(request.material.get("specification", "")))
         if request.material.get("role") != ROLE or texts is None:
             return _refusal("a planner only plans problems in PDDL (`replan lab pddl run`)")
@@ -119,7 +119,7 @@ def _refusal(message: str) -> Fault:
 def make(engine: str, _: Mapping[str, str]) -> PlannerModel:
     """Return the model `planner:ENGINE`. An empty `engine` stands for any planner that fits the problem.
 
-    Raises `UsageProblem` if the library is missing, or has no such planner.
+    Raises `UsageProblem` if the library is missing, or does not have the planner.
     """
     if _ENGINE.fullmatch(engine) is None:
         raise UsageProblem(

@@ -1,7 +1,7 @@
 """Finds actions of a domain that make the unmet conditions of an action or of the goal true. Pure.
 
-The objects of such an action follow from the condition that it must make, and from the atoms that hold in the state.
-Objects that stay open are shown as parameters. Nothing is enumerated.
+The objects of such an action are found from the unmet condition and from the atoms that hold in the state. A parameter
+without an object is shown as a parameter. Not all combinations of objects are tried.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,8 +78,8 @@ class _Search:
     def find_repairs(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
         """Yield a repair for each effect of an action that makes a literal true.
 
-        The repair has the first objects with which the action can run. If there are no such objects, parameters stay
-        open.
+        The repair has the first objects with which the action can run. If there are no such objects, some parameters
+        have no object.
         """
         for effect in _sure_effects(schema.effect):
             if effect.positive is not literal.positive or effect.atom.predicate != literal.atom.predicate:
@@ -158,6 +158,6 @@ class _Search:
 
 
 def _sure_effects(effect: Effect) -> Iterator[Literal]:
-    """Yield the literals that an effect makes in every case."""
+    """Yield the literals that an effect makes true in every case."""
     added = {literal.atom for literal in effect.literals if literal.positive}
     yield from (literal for literal in effect.literals if literal.positive or literal.atom not in added)

@@ -1,9 +1,9 @@
-"""Turns a sequential plan for a PDDL problem into a plan of this product, which the guards judge. Pure.
+"""Translates a sequential plan for a PDDL problem into Replan's form of a plan, which the guards can judge. Pure.
 
-Each action becomes a step that cannot fail and waits for the one before it. An atom becomes a token. If some condition
-says that an atom must not hold, a second token stands for its absence. The alternatives of `oneof` become outcomes. A
-conditional effect becomes a plain effect if all possible states agree on its condition. If they differ, the action
-becomes one step for each case, and tokens that count the actions keep the order.
+Each action becomes a step that cannot fail and that waits for the step before it. An atom becomes a token. If some
+condition requires that an atom does not hold, a second token represents the atom's absence. The alternatives of `oneof`
+become outcomes. A conditional effect becomes a plain effect if all possible states agree on its condition. If the
+states differ, the action becomes one step for each case. Tokens that count the actions then order the steps.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,13 +29,13 @@ class Case(NamedTuple):
     """The outcomes of an action in some of the states before it."""
 
     when: tuple[Literal, ...]
-    """The literals that hold only in these states; empty if there are no other states."""
+    """The literals that hold only in these states; empty if the case covers all states."""
     changes: tuple[AtomChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A plan for a PDDL problem, and its translation into a plan of this product."""
+    """A plan for a PDDL problem, and its translation into Replan's form of a plan."""
 
     plan: Plan | None
     actions: Sequence[PlanAction]
@@ -46,8 +46,8 @@ class Translation:
     first_inapplicable: int | None
     """The index of the first action that can run in no possible state; None if there is no such action."""
     missing: tuple[str, ...]
-    """The unmet conditions of the first inapplicable action, in the state with the fewest. If every action can run,
-    these are the unmet conditions of the goal.
+    """The unmet conditions of the first inapplicable action, in the state with the fewest unmet conditions. If every
+    action can run, these are the unmet conditions of the goal.
     """
 
     @property
@@ -68,7 +68,7 @@ def _step_name(index: int, actions: Sequence[PlanAction]) -> str:
 
 
 def translate(domain: PddlDomain, problem: PddlProblem, actions: Sequence[PlanAction]) -> Translation:
-    """Translate a sequential PDDL plan into a plan of this product.
+    """Translate a sequential PDDL plan into Replan's form of a plan.
 
     Raises `UsageProblem` if an action has too many outcomes, or if too many states are possible.
     """
@@ -222,7 +222,7 @@ def _count_token(index: int) -> str:
 
 
 def _add_count_tokens(step: Step, index: int) -> Step:
-    """Return the step with tokens that count actions. They order the steps in place of a dependency."""
+    """Return the step with tokens that count actions. The tokens order the steps, so the step needs no dependency."""
     here, there = frozenset((_count_token(index),)), frozenset((_count_token(index + 1),))
     return step._replace(
         preconditions=step.preconditions | here,

@@ -1,7 +1,7 @@
-"""The engine of this product for the library unified-planning: a `PlanValidator` for sequential plans.
+"""Replan's engine for the library unified-planning: a `PlanValidator` for sequential plans.
 
-`register()` adds it to an environment of the library by the name `replan`. It needs the extra `unified-planning` of
-`replan-lab`.
+`register()` adds the engine to an environment of the library under the name `replan`. The engine needs the extra
+`unified-planning` of `replan-lab`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ _NEVER = (Literal(Atom(EQUAL, ("true", "false"))),)
 
 
 class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the library has no types
-    """Validates sequential plans by the guards of plans, at the level `medium`.
+    """Validates sequential plans with the guards of plans, at the level `medium`.
 
     It accepts action-based problems with types, negative conditions, equality and conditional effects, without metrics,
     and plans of at most `ACTIONS_MAX` actions. If it cannot judge a plan, the status is UNKNOWN, with the reason in the
@@ -79,7 +79,7 @@ class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the 
         return bool(plan_kind is PlanKind.SEQUENTIAL_PLAN)
 
     def _validate(self, problem: Any, plan: Any) -> ValidationResult:
-        """Judge a plan. The library calls this after it has checked the kinds."""
+        """Judge a plan. The library calls this method after it has checked the kinds of problem and plan."""
         if len(plan.actions) > ACTIONS_MAX:
             return self._unknown(f"the plan has more than {ACTIONS_MAX:,} actions")
         try:
@@ -139,7 +139,7 @@ def model_of(problem: Any) -> tuple[PddlDomain, PddlProblem]:
 
 
 def _initial(problem: Any) -> Iterator[Atom]:
-    """Yield the atoms that hold at the beginning. If no fluent holds by default, only explicit values are read."""
+    """Yield the atoms that hold at the beginning. If no fluent is true by default, only explicit values are read."""
     true_by_default = any(value.is_true() for value in problem.fluents_defaults.values())
     values: Mapping[Any, Any] = problem.initial_values if true_by_default else problem.explicit_initial_values
     for fluent, value in values.items():

@@ -1,11 +1,11 @@
-"""Fits the simulated author to records of proposals, and judges it on models that were not used for the fit.
+"""Fits the simulated author to records of proposals, and tests it on models that were not used for the fit.
 
 The probability that an attempt at a task is right has a beta distribution over tasks. Three more numbers describe a
-model: how often a fresh attempt reuses the random numbers of the attempt before it, how often a retry reuses them, and
-the factor by which a rejection in view multiplies the odds. A retry that reuses a random number is right only if the
-raised probability exceeds this number, as in `replan_lab.simulated.world`.
+model: how often a fresh attempt reuses the random numbers of the previous attempt, how often a retry reuses them, and
+the factor by which a visible rejection multiplies the odds. A retry that reuses a random number is right only if its
+higher probability exceeds this number, as in `replan_lab.simulated.world`.
 
-The author of a judged model is predicted from one number: the share of accepted first attempts, in one half of the
+The author of a tested model is predicted from one number: the share of accepted first attempts in one half of the
 model's tasks. The other numbers are linear in the log odds of this share. The lines are fitted to the other models. The
 predictions are compared with the model's results on the other half of its tasks.
 """
@@ -28,9 +28,9 @@ from replan_lab.recorded_dialogues.records import RecordedDialogue, Records
 LEVELS = 64
 """The number of equally likely difficulties over which chances are averaged."""
 TURNS = ("2", "3", "4", "5")
-"""The limits of turns of the runs that count. They allow a second proposal."""
+"""The limits of turns of the runs that are used. These limits allow a second proposal."""
 LEAST = 1e-3
-"""The smallest mean of an author. The largest is 1 less this number."""
+"""The smallest mean of an author. The largest mean is 1 minus this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class FittedAuthor:
     mean: float
     size: float
     fresh_sticky: float
-    """How often a fresh attempt reuses the random numbers of the attempt before it."""
+    """The share of fresh attempts that reuse the random numbers of the previous attempt."""
     told_sticky: float
     lift: float
 
@@ -107,7 +107,7 @@ def measure(dialogues: Sequence[RecordedDialogue]) -> Measured:
 
 
 def fit(measured: Measured) -> FittedAuthor:
-    """Return the author that imitates a model: repeats are counted, the other numbers fitted by least squares."""
+    """Return the author that imitates a model. Repeats are counted; the other numbers are fitted by least squares."""
     mean = min(max(measured.first, LEAST), 1 - LEAST)
 
     def author(size: float, lift: float = 1.0) -> FittedAuthor:
@@ -160,7 +160,10 @@ def _half_of(task: str) -> int:
 
 
 def judge(records: Records) -> Table:
-    """Return a row for each model: its measurements, the predictions of an author fitted to others, and the error."""
+    """Return a row for each model.
+
+    It has the model's measurements, the predictions of an author fitted to the other models, and the error.
+    """
     by_model = _by_model(records)
     fitted = {model: fit(measure(dialogues)) for model, dialogues in by_model.items()}
     return [
@@ -214,7 +217,7 @@ CAUSES: Mapping[str, tuple[str, str]] = {
         "{plan: 0.1, strategy: 0.6, recon: 0.1, analysis: 0.1, unsolvable: 0.1}",
     ),
 }
-"""The positions of the causes in the worlds of the fitted authors: in words, and as the `causes` of a profile."""
+"""The steps at which problems are hard for the fitted authors: in words, and as the `causes` of a profile."""
 
 
 def profile_files(authors: Mapping[str, FittedAuthor], source: str) -> Iterator[tuple[str, str]]:

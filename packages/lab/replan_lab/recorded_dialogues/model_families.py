@@ -34,7 +34,7 @@ PATTERNS: Mapping[str, str] = {
     "vicuna-7b-v1.5": "*vicuna*7b*",
     "zephyr-7b-beta": "*zephyr*7b*",
 }
-"""The pattern for the names of a model, by the recorded model. The longest pattern that matches a name counts."""
+"""The patterns for names of models, by recorded model. The longest pattern that matches a name is used."""
 _HEAD = (
     "# Shares that are known of a model before a run. `repeats`: how often a retry repeats the rejected answer.",
     "# Names are compared in lower case. The longest matching pattern counts. Other models have the policy's `author`.",
@@ -42,7 +42,7 @@ _HEAD = (
 
 
 def families_file(records: Records, source: str, date: str, command: str) -> str:
-    """Return the text of the table. A recorded model without a pattern counts for `middle` only."""
+    """Return the text of the table. A recorded model without a pattern is counted only in `middle`."""
     known = KnownModels(records)
     models = sorted({case.model for case in cases_of(records)})
     counted = {model: known.of(model) for model in models}

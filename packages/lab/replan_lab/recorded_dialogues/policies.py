@@ -1,4 +1,7 @@
-"""The policies that are compared on recorded dialogues. A policy chooses a move from what a run could see then."""
+"""The policies that are compared on recorded dialogues.
+
+A policy chooses a move from the facts that a run could see at that time.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -8,16 +11,17 @@ from replan_lab.recorded_dialogues.records import Move, RecordedAttempt
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """The known shares of a model from its other tasks. Each share is moved towards the mean of all models."""
+    """The known shares of a model from its other tasks. Each share is shifted towards the mean of all models."""
 
     first_accepted: float
-    """How often a first attempt is accepted."""
+    """The share of accepted first attempts."""
     told_retry_mends: float
-    """How often the next attempt of the same dialogue is accepted, after a rejection."""
+    """After a rejection, the share of accepted next attempts of the same dialogue."""
     afresh_mends: float
-    """How often a first attempt at a task is accepted after another first attempt at the task was rejected."""
+    """After a rejected first attempt at a task, the share of accepted first attempts of other dialogues about the task.
+    """
     repeats: float
-    """How often the next attempt of the same dialogue repeats the rejected attempt, word for word."""
+    """After a rejection, the share of next attempts of the same dialogue that are equal to the rejected attempt."""
     count: int
 
     @property
@@ -28,7 +32,7 @@ class ModelRecord:
 
 @dataclass(frozen=True, slots=True)
 class RejectedAttempt:
-    """An attempt that a policy has seen rejected, and the move that it came from."""
+    """A rejected attempt, and the move that led to it."""
 
     move: Move | None
     attempt: RecordedAttempt
@@ -39,9 +43,9 @@ class Seen:
     """The facts that a policy may see after a rejection."""
 
     made: tuple[RejectedAttempt, ...]
-    """The rejected attempts, oldest first. The policy decides what follows the last attempt."""
+    """The rejected attempts, oldest first. The policy chooses the move after the last attempt."""
     moves: frozenset[Move]
-    """The moves that can still be made. `STOP` is always one of them."""
+    """The possible moves. `STOP` is always one of them."""
     attempts_left: int
     model: str
     known: ModelRecord
@@ -54,7 +58,7 @@ class Seen:
 
     @property
     def repeats(self) -> int:
-        """How many attempts of the current dialogue are equal to an earlier attempt of this dialogue."""
+        """The number of attempts of the current dialogue that are equal to an earlier attempt of the dialogue."""
         texts = [attempt.text for attempt in self.here if attempt.text]
         return len(texts) - len(set(texts))
 
@@ -69,10 +73,7 @@ Policy = Callable[[Seen], Move]
 
 
 def always(move: Move) -> Policy:
-    """Return the policy that makes one move while this move is possible.
-
-    After that, it retries if it can, or else stops.
-    """
+    """Return the policy that always makes one move. If the move is not possible, the policy retries, or else stops."""
     return lambda seen: _first(seen, move, Move.RETRY)
 
 
@@ -88,11 +89,15 @@ def repeat_rule(seen: Seen) -> Move:
 
 
 MARGIN = 1.25
-"""The least ratio of tasks that fresh attempts mended to tasks that retries mended, among the model's other tasks."""
+"""The smallest ratio of the success rate of fresh attempts to that of retries, on the model's other tasks."""
 
 
 def compare_chances(margin: float) -> Policy:
-    """Return the policy that retries, unless fresh attempts mended `margin` times as many other tasks of the model."""
+    """Return the policy that compares the success of fresh attempts and retries on the model's other tasks.
+
+    It begins another dialogue if the success rate of fresh attempts is more than `margin` times that of retries.
+    Otherwise it retries.
+    """
 
     def choose(seen: Seen) -> Move:
         known = seen.known
@@ -107,11 +112,11 @@ REPEATS_MAX = 2
 
 
 def informed(seen: Seen) -> Move:
-    """Choose by the model's numbers, by whether the finding carries a fact, and by repeated attempts.
+    """Choose by the model's shares, by the information in the finding, and by repeated attempts.
 
-    It begins another dialogue after a repeated attempt. It also does so if the finding carries no fact and fresh
-    attempts mended clearly more of the model's other tasks. Otherwise it retries. After the second repeated attempt, or
-    if nothing was proposed, it begins another dialogue if possible, and otherwise stops.
+    The policy begins another dialogue after a repeated attempt. It also does so if the finding has no information and
+    fresh attempts solved clearly more of the model's other tasks. Otherwise it retries. After the second repeated
+    attempt, or an attempt without a proposal, it begins another dialogue, or stops if there is none.
     """
     *_, last = seen.here
     if seen.repeats >= REPEATS_MAX or (len(seen.here) > 1 and not last.text):
@@ -132,5 +137,5 @@ ARMS: Mapping[str, Policy] = {
     "clearly_better": compare_chances(MARGIN),
     "informed": informed,
 }
-"""The policies by name. The difference of each other policy to `BASELINE` is reported."""
+"""The policies by name. Each policy is compared with `BASELINE`."""
 BASELINE = "retry"

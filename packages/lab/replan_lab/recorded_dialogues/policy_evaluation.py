@@ -1,7 +1,7 @@
-"""Plays policies over recorded dialogues, and compares them with a baseline.
+"""Evaluates policies on recorded dialogues, and compares them with a baseline.
 
-All arms play the same cases, so differences are paired. Intervals are a bootstrap over tasks, or over models. Every
-rejection before the last turn counts, even without a later proposal.
+All arms decide about the same cases, so differences are paired. Intervals come from a bootstrap over tasks, or over
+models. Every rejection before the last turn is a case, even if no proposal followed it.
 """
 
 import hashlib
@@ -20,16 +20,17 @@ from replan_lab.recorded_dialogues.policies import ARMS, BASELINE, ModelRecord, 
 from replan_lab.recorded_dialogues.records import Move, RecordedAttempt, RecordedDialogue, Records
 
 FOLDS = 20
-"""The number of parts into which tasks are divided. In a case, a model is known only from the other parts."""
+"""The number of parts into which tasks are divided. The shares of a case's model are counted only on the other parts.
+"""
 WEIGHT = 10.0
-"""The number of a model's own rejections that weigh as much as the mean of all models."""
+"""The weight of the mean of all models, as a number of a model's own rejections."""
 RESAMPLES = 4000
 SEED = 49
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """The results of a policy in a case, as a mean over the orders in which fresh attempts can come."""
+    """The results of a policy in a case, as a mean over the possible orders of fresh attempts."""
 
     solved_by: tuple[float, ...]
     """The chance that an attempt was accepted within one, two, ... attempts."""
@@ -88,7 +89,10 @@ def _is_rejected_with_a_turn_left(dialogue: RecordedDialogue) -> bool:
 
 
 def cases_of(records: Records) -> tuple[RecordedDialogue, ...]:
-    """Return the dialogues that policies play: the dialogues that can answer all moves of the records."""
+    """Return the dialogues on which policies are evaluated.
+
+    They have a recorded attempt for each move of the records.
+    """
     found = []
     for dialogue in records.dialogues:
         if not records.begins_rejected:
@@ -145,7 +149,7 @@ class _Opened:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the dialogue's own limit of turns ended it. A retry then continues the dialogue before it."""
+        """Whether the dialogue was ended by its own limit of turns. A retry then continues the previous dialogue."""
         return self.position >= len(self.dialogue.attempts) and not self.dialogue.has_turn_left
 
     def next(self) -> RecordedAttempt:
@@ -156,7 +160,7 @@ class _Opened:
 
 @dataclass(frozen=True)
 class PlayedRecords:
-    """All cases of some records, with what each policy finds in them."""
+    """All cases of some records, with the results of each policy."""
 
     records: Records
     cases: Sequence[RecordedDialogue]
@@ -169,7 +173,7 @@ class PlayedRecords:
 
 
 def compare(records: Records, arms: Mapping[str, Policy]) -> PlayedRecords:
-    """Play each policy over all cases."""
+    """Evaluate each policy on all cases."""
     cases, known = cases_of(records), KnownModels(records)
     played = {
         name: [play(records, case, policy, known.of(case.model, fold_of(case.task))) for case in cases]
@@ -179,19 +183,19 @@ def compare(records: Records, arms: Mapping[str, Policy]) -> PlayedRecords:
 
 
 def arms_for(records: Records) -> Mapping[str, Policy]:
-    """Return the shipped policies whose moves the records can answer."""
+    """Return the shipped policies for whose moves the records have attempts."""
     simple = {str(move) for move in Move} - {str(move) for move in records.moves}
     left_out = simple if Move.AFRESH in records.moves else simple | {"repeat_rule", "better_chance", "clearly_better"}
     return {name: policy for name, policy in ARMS.items() if name not in left_out}
 
 
 def baseline_of(arms: Mapping[str, object]) -> str:
-    """Return the arm with which the others are compared."""
+    """Return the arm with which the other arms are compared."""
     return BASELINE if BASELINE in arms else "stop"
 
 
 class Bootstrap:
-    """The bootstrap of means over cases. It draws the labels of the cases again, which are tasks or models."""
+    """The bootstrap of means over cases. It resamples the labels of the cases, which are tasks or models."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         names, self._positions = np.unique(np.array(labels), return_inverse=True)
@@ -211,7 +215,7 @@ class Bootstrap:
 def tables_of(comparison: PlayedRecords) -> dict[str, Table]:
     """Return the tables `arms`, `budgets` and `models`.
 
-    If a dialogue goes on after two rejections, also `repeats` and `stops`.
+    If a dialogue continues after two rejections, also return `repeats` and `stops`.
     """
     tasks, models = (Bootstrap([getattr(case, name) for case in comparison.cases]) for name in ("task", "model"))
     tables = {
@@ -227,7 +231,7 @@ def tables_of(comparison: PlayedRecords) -> dict[str, Table]:
 def _arms(comparison: PlayedRecords, tasks: Bootstrap, models: Bootstrap) -> Iterator[Row]:
     """Yield the success of each arm, and its difference to the baseline.
 
-    The interval `together` holds for all arms at once (Bonferroni). `models` is a bootstrap over models.
+    The interval `together` holds for all arms at once (Bonferroni). The interval `models` is a bootstrap over models.
     """
     baseline = baseline_of(comparison.played)
     base = comparison.success(baseline)
@@ -259,9 +263,9 @@ def _budgets(comparison: PlayedRecords, tasks: Bootstrap) -> Iterator[Row]:
 
 
 def _models(comparison: PlayedRecords) -> Iterator[Row]:
-    """Yield the success of each arm by model, what is known of the model, and the arm's loss.
+    """Yield the success of each arm by model, the model's known shares, and the arm's loss.
 
-    The loss is against the better of the simple moves.
+    The loss is the difference to the better one of the simple moves.
     """
     ordered = sorted(range(len(comparison.cases)), key=lambda at: comparison.cases[at].model)
     simple = [name for name in ("retry", "afresh", "rephrase", "stop") if name in comparison.played]
@@ -277,7 +281,7 @@ def _models(comparison: PlayedRecords) -> Iterator[Row]:
 
 
 def _repeats(comparison: PlayedRecords) -> Iterator[Row]:
-    """Yield by model how often a dialogue is solved later: without a repeated attempt, after one, after more."""
+    """Yield by model the share of dialogues that are solved later, by the number of repeated attempts: 0, 1 or more."""
     found: dict[tuple[str, str], list[bool]] = {}
     for case in comparison.cases:
         texts: list[str] = []

@@ -1,7 +1,7 @@
-"""Reads recorded dialogues: what models proposed, and the verdict on each proposal.
+"""Reads recorded dialogues: the proposals of models, and the verdict on each proposal.
 
-A file has one JSON object a line, in one of four forms, and may be gzipped. A record has the hash of a reply instead of
-its text. docs/how-to/run-an-experiment.md shows a record.
+A file has one JSON object per line, in one of four forms, and may be compressed with gzip. A record has the hash of a
+reply instead of its text. docs/how-to/run-an-experiment.md shows a record.
 """
 
 import gzip
@@ -37,21 +37,21 @@ class RecordedAttempt:
     """A proposed solution and its verdict."""
 
     text: str
-    """The hash of the proposal; empty if the dialogue ended without one."""
+    """The hash of the proposal; empty if the dialogue ended without a proposal."""
     accepted: bool
     length: int = 0
     likeness: float | None = None
-    """The share of words in common with the proposal before; None for a first proposal."""
+    """The share of words in common with the previous proposal; None for a first proposal."""
     reward: float | None = None
     """The graded verdict, from 0 to 1; None if the verdict has only two values."""
     informative: bool = True
     """Whether the finding says more than that the proposal is wrong."""
     calls: int = 1
-    """The model calls since the proposal before it."""
+    """The number of model calls since the previous proposal."""
 
 
 NOTHING = RecordedAttempt("", accepted=False)
-"""The attempt that stands for the end of a dialogue. It counts as rejected."""
+"""The attempt that represents the end of a dialogue. It counts as rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,13 @@ class RecordedDialogue:
     """A recorded dialogue of one model about one task."""
 
     model: str
-    """The model, with what distinguishes its prompt. Fresh attempts come from dialogues with an equal `model`."""
+    """The model, and the name of its prompt if there are several prompts. Fresh attempts come from dialogues with an
+    equal `model`.
+    """
     task: str
     attempts: tuple[RecordedAttempt, ...]
     prompt: str = ""
-    """The limit of turns, or the prompt: it distinguishes the dialogues of one model about one task."""
+    """The limit of turns, or the prompt, which distinguishes the dialogues of one model about one task."""
     has_turn_left: bool = True
     """Whether another attempt was allowed after the last attempt."""
 
@@ -74,14 +76,14 @@ class RecordedDialogue:
 
 @dataclass(frozen=True)
 class Records:
-    """The dialogues of a file, and how a policy plays them."""
+    """The dialogues of a file, and the rules for evaluating a policy on them."""
 
     form: str
     """The name of the form: `proposals`, `rewards`, `repairs` or `prompts`."""
     dialogues: tuple[RecordedDialogue, ...]
     moves: tuple[Move, ...]
     attempts_max: int
-    """The largest number of attempts in a play, including the first."""
+    """The largest number of attempts at a case, including the first."""
     begins_rejected: bool
     left_out: int = 0
     by_task: Mapping[tuple[str, str], Sequence[RecordedDialogue]] = field(init=False)
@@ -94,7 +96,7 @@ class Records:
 
     @property
     def has_other_dialogues(self) -> bool:
-        """Whether a move of the records opens another dialogue."""
+        """Whether one of the records' moves begins another dialogue."""
         return not {Move.AFRESH, Move.REPHRASE}.isdisjoint(self.moves)
 
     def others(self, dialogue: RecordedDialogue) -> tuple[RecordedDialogue, ...]:
@@ -105,7 +107,7 @@ class Records:
 def _proposals(line: Mapping[str, Any]) -> RecordedDialogue | None:
     """Return the dialogue of an episode with tools, in which a model may propose two solutions (MINT-bench).
 
-    Returns None for an episode with feedback in words, since no other episode has the same conditions.
+    Returns None for an episode with feedback in words, because no other episode has the same conditions.
     """
     if line["feedback"]:
         return None
@@ -128,7 +130,8 @@ _RUN = re.compile(r"ic_sql_(?P<kind>multiturn|react)_(?P<model>.+?)[-_]?(?P<turn
 def _rewards(line: Mapping[str, Any]) -> RecordedDialogue:
     """Return the dialogue of a run with graded rewards (InterCode).
 
-    An error of the database names what is wrong. A result says more than `wrong` only if the schema is not known.
+    An error of the database names what is wrong. Another result than `wrong` gives information only if the schema is
+    not known.
     """
     named = _RUN.fullmatch(line["run"])
     run = (named["kind"] + " " + named["model"]).removeprefix("multiturn ") if named else line["run"]
@@ -167,7 +170,7 @@ class _Form:
     keys: frozenset[str]
     """The keys by which a line is recognised."""
     verdict: str
-    """The key of the verdict. A record without the key, or with null, is left out."""
+    """The key of the verdict. A record without the key, or with the value null, is skipped."""
     read: Callable[[Mapping[str, Any]], RecordedDialogue | None]
     moves: tuple[Move, ...]
     attempts_max: int

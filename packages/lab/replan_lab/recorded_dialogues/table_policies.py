@@ -1,4 +1,4 @@
-"""Makes a policy over recorded dialogues from a policy file (`configs/policies`).
+"""Makes a policy for recorded dialogues from a policy file (`configs/policies`).
 
 The policy decides as in a run of a workflow with one step.
 """
@@ -16,16 +16,16 @@ from replan_lab.recorded_dialogues.records import Move, RecordedAttempt
 
 STEP = "plan"
 ATTEMPTS = 20
-"""The largest number of attempts at the step. No record has as many, so the budget of the step never decides."""
+"""The largest number of attempts at the step. No record has so many attempts, so the step's budget is never used up."""
 _GRAPH = Graph({STEP: ()}, {STEP: StepBudget(rmax=ATTEMPTS)})
 _LEAST = 0.001
 
 
 def decide_by(policy: Policy) -> RecordedPolicy:
-    """Return the policy over recorded dialogues that decides by a rule table.
+    """Return the policy for recorded dialogues that decides by a rule table.
 
-    What is known of the model replaces the `author` of the table. The workflow has one step, so a decision to go back
-    is a new attempt. The rules that end a run (`stuck`, `not_worth_it`) are not part of a policy, and are not played.
+    The known shares of the model replace the `author` of the table. The workflow has one step, so a decision to go back
+    is a new attempt. The rules that end a run (`stuck`, `not_worth_it`) are not part of a policy, and are ignored.
     """
 
     def choose(seen: Seen) -> Move:
@@ -68,7 +68,10 @@ def _with_author(policy: Policy, seen: Seen) -> Policy:
 
 
 def _verdict_on(attempt: RecordedAttempt) -> Verdict:
-    """Return the rejection of an attempt. The hash of the reply is its place, so only equal replies fail equally."""
+    """Return the rejection of an attempt.
+
+    The place of the finding is the reply's hash, so only equal replies have equal failures.
+    """
     code = Code.PRECONDITION_UNSATISFIED
     finding = Finding(code=code, message="is wrong", where=attempt.text, informative=attempt.informative)
     return Verdict(guard="record", passed=False, score=attempt.reward or 0.0, findings=(finding,))

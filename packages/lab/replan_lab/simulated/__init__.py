@@ -1,1 +1,1 @@
-"""The simulated author: a seeded model for experiments whose artifacts are wrong at known rates, for known causes."""
+"""The simulated author: a seeded model for experiments. Its artifacts are wrong at known rates and for known causes."""

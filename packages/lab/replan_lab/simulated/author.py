@@ -1,4 +1,7 @@
-"""The simulated author as a model. A reply is a function of profile, seed, request id and the content of the prompt."""
+"""The simulated author as a model.
+
+A reply depends only on the profile, the seed, the request id and the content of the prompt.
+"""
 
 import math
 import re
@@ -53,7 +56,7 @@ class SimulatedModel:
         return reply
 
     async def aclose(self) -> None:
-        """Do nothing: the model holds no resources."""
+        """Do nothing, because the model has no open resources."""
 
 
 def make(text: str, _: Mapping[str, str]) -> SimulatedModel:
@@ -102,7 +105,7 @@ class Request:
 
     @property
     def _heeded_escalations(self) -> Sequence[str]:
-        """The rejections that sent the search back, without those that the author ignores (`forgets`)."""
+        """The rejections after which the search went back, without those that the author ignores (`forgets`)."""
         texts: Sequence[str] = self.material.get("escalation", ())
         share = self.world.profile.forgets
         if not share:
@@ -121,7 +124,7 @@ class Request:
         return factor
 
     def view(self, level: str, unsettled: float = 1.0) -> int:
-        """Return the attempt's view at a level. `unsettled` multiplies its odds further."""
+        """Return the attempt's view at a level. The factor `unsettled` also multiplies the odds of the attempt."""
         sticky = self.world.profile.stickiness(level, afresh=self.is_afresh)
         return self.world.view(level, self.node, self.feedback, unsettled * self.factor, sticky)
 
@@ -131,15 +134,15 @@ class Request:
         return self.material.get("afresh") is not None and not self.material.get("retry")
 
     def is_drawn(self, what: str, share: float) -> bool:
-        """Return whether something happens that has the probability `share`.
+        """Return True with the probability `share`.
 
-        The answer is always the same for the same attempt and purpose (`what`).
+        The result is always the same for the same attempt and purpose (`what`).
         """
         return share > 0 and draw(self.world.key, self.node, what) < share
 
     @cached_property
     def wording(self) -> str:
-        """A note that makes the text of an artifact unique; empty if the wording does not vary."""
+        """A note that makes the text of an artifact unique; empty if the profile's texts do not vary."""
         varies = self.is_drawn("wording", self.world.profile.texts_vary)
         return f" {note(tag(self.world.key, self.node))}" if varies else ""
 
@@ -207,7 +210,7 @@ def _draw_kind(request: Request) -> str:
 def _words_listed(request: Request, view: int) -> list[str]:
     """Return the words of the problem that a recon with this view lists; empty if `texts_vary` is 0.
 
-    The view determines one word. If the meaning is drawn at random, up to three random words are listed.
+    The list has the word that the view determines. If the meaning is drawn at random, it has up to three random words.
     """
     words = sorted(set(_WORD.findall(request.world.problem)))
     if not words or not request.world.profile.texts_vary:
@@ -248,7 +251,10 @@ def _strategy(request: Request) -> dict[str, Any]:
 
 
 def _critique(request: Request) -> dict[str, Any]:
-    """Return a critique that is right at the rates of the profile's critic. Plans depend only on its assessment."""
+    """Return a critique that is right at the rates of the profile's critic.
+
+    Of the critique, plans use only the assessment.
+    """
     world, critic = request.world, request.world.profile.critic
     wrong = not world.solved_by(request.dependency("plan"))
     objects = draw(world.key, request.node, "critique") < (critic.detects if wrong else critic.objects)
@@ -315,7 +321,7 @@ def _classification(request: Request) -> dict[str, Any]:
 def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
     """Return the simulated person's answer about a plan with these views.
 
-    The answer names a level at which the mistake is said to be.
+    The answer names the level at which the person sees the mistake.
     """
     person, level = world.profile.person, world.wrong(views) or world.cause
     assert person is not None, "the profile has no person who could answer"

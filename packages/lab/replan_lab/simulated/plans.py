@@ -18,7 +18,7 @@ _VIEWS_AND_NOTE = re.compile(r"view:[a-z][a-z0-9_]*=\d+ ?|written as [0-9a-f]+")
 
 
 def note(name: str) -> str:
-    """Return the end of a plan's goal. It differs between plans with the same views."""
+    """Return the note at the end of a plan's goal. Plans with the same views may have different notes."""
     return f"written as {name}"
 
 
@@ -38,8 +38,8 @@ def simulate_plan(
 ) -> dict[str, Any]:
     """Return a plan with this goal. A defect is at the step number `position`, and its finding names the token `clue`.
 
-    With `given` facts, the chain leads from the given state to the given goal. The given goal replaces the clue among
-    the goals, so a step needs the clue instead.
+    With `given` facts, the chain leads from the given state to the given goal. The given goal then replaces the clue as
+    the goal, so a step needs the clue instead.
     """
     body = _body(defect, clue, position, given) if given else _ungiven_body(defect, clue, position)
     return {"plan_id": "simulated", "goal": goal, **body}

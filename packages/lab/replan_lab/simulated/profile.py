@@ -19,7 +19,7 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 
 SUM_TOLERANCE = 1e-6
-"""How much a sum of shares may differ from 1, for rounded numbers in a file."""
+"""The largest difference of a sum of shares from 1. It allows rounded numbers in a file."""
 
 
 Level = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
@@ -56,14 +56,17 @@ class AuthorOdds(Config):
     beta: Factor
     """The beta distribution's second parameter."""
     first: Factor = 1.0
-    """By how much the first rejection that names the cause multiplies the odds."""
+    """The factor by which the first rejection that names the cause multiplies the odds."""
     further: Factor = 1.0
-    """By how much each further rejection that names the cause multiplies the odds. Below 1, a long memory does harm."""
+    """The factor by which each further rejection that names the cause multiplies the odds. Below 1, a long memory does
+    harm.
+    """
 
     def lift(self, told: int, heeds: float = 1.0) -> float:
-        """Return the factor by which rejections multiply the odds. `told` is how many of them name the cause.
+        """Return the factor by which rejections multiply the odds.
 
-        `heeds` is the share of this effect that an author uses, on the logarithmic scale.
+        `told` is the number of rejections that name the cause. `heeds` is the share of this effect that an author uses,
+        on the logarithmic scale.
         """
         if not told or not heeds:
             return 1.0
@@ -119,7 +122,7 @@ class Cost(Config):
     """The tokens and the price of a call. A token is modelled as four bytes of text."""
 
     reasoning_tokens: Annotated[int, Field(ge=0, le=10**6)] = 0
-    """Output tokens besides the tokens of the text."""
+    """The output tokens in addition to the tokens of the text."""
     input_usd_per_mtok: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """Dollars per million input tokens."""
     output_usd_per_mtok: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
@@ -141,11 +144,11 @@ class AuthorProfile(Config):
     description: str = Field(min_length=1)
     """One line for people."""
     based_on: str | None = None
-    """The profile that provides the values missing in this file; it must not be based on another one."""
+    """The profile that provides the values missing in this file; it must not have `based_on`."""
     source: str = Field(min_length=1)
-    """The sources of the numbers, and which of them are assumptions."""
+    """The sources of the numbers, and the numbers that are assumptions."""
     levels: Annotated[tuple[Level, ...], Field(min_length=1, max_length=16)] = LEVELS
-    """The levels at which a problem may be hard, topmost first: roles of steps, of which the last is `plan`."""
+    """The levels at which a problem may be hard, topmost first: roles of steps. The last is `plan`."""
     causes: Mapping[str, Share]
     """The share of problems by cause: the level at which a problem is hard, or `unsolvable`. The shares add up to 1."""
     also_hard: Share = 0.0
@@ -154,37 +157,40 @@ class AuthorProfile(Config):
     """The odds that an attempt is right at a level where the problem is hard."""
     heeds: Mapping[str, Share] = Field(default_factory=dict)
     """The share of the effect of feedback at each level, on the logarithm of the odds. A level without a value uses the
-    value of `other`, else 1.
+    value of `other`, or else 1.
     """
     easy: Share
     """The probability that an attempt is right at a level where the problem is not hard."""
     wrong_views: Annotated[int, Field(ge=1, le=1000)] = 8
-    """How many wrong views a level has. Attempts share these views, so two wrong attempts may agree."""
+    """The number of wrong views of a level. Attempts share these views, so two wrong attempts may agree."""
     favourite: Mapping[str, Share] = Field(default_factory=dict)
     """The share of wrong attempts at a level that have the author's favourite wrong view. Other wrong attempts are
     spread evenly.
     """
     texts_vary: Share = 0.0
     """The probability that an artifact above the plan has a wording of its own, different from all others. If it is
-    above 0, a recon also lists a word of the problem that depends on its view, as the type of an analysis does."""
+    above 0, a recon also lists a word of the problem. The word depends on the recon's view.
+    """
     meanings_vary: Share = 0.0
     """The probability that the typed fields of an artifact above the plan (problem type, strategy, words) are drawn at
-    random, so that they say nothing about its view. Plans follow the view, so they are not affected."""
+    random, so that they do not depend on its view. Plans depend on the view, so they are not affected.
+    """
     sticky: Mapping[str, Share] = Field(default_factory=dict)
     """The probability that an attempt at a level reuses the random numbers of the step's previous attempt. The attempt
-    then has the same view, unless feedback has raised the odds. A level without a value uses the value of `other`, else
-    0.
+    then has the same view, unless feedback has raised the odds. A level without a value uses the value of `other`, or
+    else 0.
     """
     sticky_afresh: Share | None = None
-    """The same probability for an attempt whose prompt shows no rejected attempt; None takes it from `sticky`."""
+    """The same probability for an attempt whose prompt shows no rejected attempt; None uses `sticky`."""
     cascade: Factor = 1.0
-    """By how much a wrong artifact in its prompt multiplies the odds of an attempt."""
+    """The factor for the odds of an attempt with a wrong artifact in its prompt."""
     drift: Factor = 1.0
-    """By how much each earlier visit of the step, and each earlier attempt of the visit, multiplies the odds."""
+    """The factor for the odds for each earlier visit of the step and each earlier attempt of the visit."""
     forgets: Share = 0.0
-    """The probability that an attempt ignores a rejection that sent the search back, drawn for each rejection."""
+    """The probability that an attempt ignores a rejection after which the search went back, drawn for each rejection.
+    """
     misled: Factor = 1.0
-    """By how much a rejection that names a level multiplies its odds, if the problem is not hard there."""
+    """The factor for the odds at a level that a rejection names although the problem is not hard at it."""
     findings: Mapping[str, Mapping[Defect, Share]]
     """The shares of the defects of a wrong plan, by cause. Each row adds up to 1. `other` is the row for all other
     causes.
@@ -200,11 +206,11 @@ class AuthorProfile(Config):
     guard_errors: GuardErrors = GuardErrors()
     """The error rates of the plan's guard."""
     call_prices: Mapping[str, Factor] = Field(default_factory=dict)
-    """The price of a call at a level, in calls, to compare arms at equal calls; 1 for other levels."""
+    """The price of a call at a level, in calls, for comparisons at equal calls; 1 for other levels."""
     malformed: Share = 0.0
     """The share of replies that are cut off in the middle."""
     unsettled: Factor = 1.0
-    """By how much the odds at a level are multiplied if the workflow has no step for it before the plan."""
+    """The factor for the odds at a level if the workflow has no step for the level before the plan."""
     critic: Critic
     """The accuracy of critiques."""
     latency: Latency
@@ -279,7 +285,8 @@ def load_profile(name: str, *, place: str = "--model", own: Path | None = None) 
     `place` is the flag or key that names it.
 
     Raises:
-        UsageProblem: there is no such profile, or it is invalid; with file, line and the nearest valid name.
+        UsageProblem: the profile does not exist or is invalid. The error has the file, the line and the nearest valid
+            name.
     """
     try:
         document = _document(name, own)

@@ -1,4 +1,4 @@
-"""Random numbers without a state. Each is a function of the words that name it, whatever was drawn before."""
+"""Random numbers without a state. Each number depends only on the words that name it, and not on earlier numbers."""
 
 import hashlib
 import math
@@ -13,7 +13,7 @@ _LEAST = 2.0**-53
 _PLASTIC = 1.32471795724474602596
 _STEPS = (1 / _PLASTIC, 1 / _PLASTIC**2)
 QUANTILES = 4096
-"""The number of different, equally likely difficulties."""
+"""The number of different difficulties, which are equally likely."""
 DIFFICULTIES = 512
 """The number of equally likely difficulties over which curves are averaged."""
 
@@ -38,7 +38,7 @@ def pick(shares: Mapping[K, float], *words: object) -> K:
 
 
 def pick_at(shares: Mapping[K, float], at: float) -> K:
-    """Return the key at a position from 0 to 1, if the shares lie side by side on that line."""
+    """Return the key at a position from 0 to 1, if the shares divide this interval in their order."""
     left = at * sum(shares.values())
     for key, share in shares.items():
         left -= share
@@ -72,8 +72,8 @@ def difficulties(alpha: float, beta: float) -> tuple[float, ...]:
 def beta_quantile(alpha: float, beta: float, index: int) -> float:
     """Return the quantile of a beta distribution at the middle of the interval number `index` of `QUANTILES`.
 
-    It is at least 1e-12 away from 0 and 1, so its odds are finite. Newton's method on the log-odds, kept within the
-    bounds that are known to hold.
+    It is at least 1e-12 away from 0 and 1, so its odds are finite. The quantile is found by Newton's method on the
+    log-odds, within bounds that enclose the quantile.
     """
     share = (index + 0.5) / QUANTILES
     low, high, at = -30.0, 30.0, 0.0

@@ -1,7 +1,7 @@
 """Simulated executions: the task, plans for it, and the world of its tools.
 
-A task has goals of several steps, and tools that can do each step. A plan uses one of the tools of each step. Every
-random number is a function of the seed and of the tool or the request, so policies that make the same call see the same
+A task has goals of several steps. Several tools can do each step, and a plan uses one of these tools. Every random
+number is a function of the seed and of the tool or the request, so two policies that make the same call get the same
 result. Some tools never work during a trial. Other faults are drawn for each call.
 """
 
@@ -24,14 +24,14 @@ CALL_SECONDS = 60.0
 
 
 class Task(Config):
-    """Goals that do not depend on each other, each a chain of steps."""
+    """A task with independent goals. Each goal is a chain of steps."""
 
     goals: Annotated[int, Field(ge=1, le=20)] = 3
     """The number of goals."""
     steps: Annotated[int, Field(ge=1, le=20)] = 2
-    """How many steps each goal has. Each step needs the result of the step before."""
+    """The number of steps of each goal. Each step needs the result of the previous step."""
     ways: Annotated[int, Field(ge=1, le=20)] = 3
-    """How many tools can do a step. A plan uses one of these tools."""
+    """The number of tools that can do a step. A plan uses one of these tools."""
     attempts: Annotated[int, Field(ge=1, le=5)] = 3
     """The retry budget of a step; the plan's total covers three visits of every step, and at most 100 attempts."""
 
@@ -59,7 +59,10 @@ class Task(Config):
         return tool.endswith(f"_{CHECK}")
 
     def tools(self, seed: int, once: float) -> ToolSet:
-        """Return the tools of the task. The seed decides which tools are not repeatable. `once` is their share."""
+        """Return the tools of the task.
+
+        The seed decides which tools are not repeatable. `once` is the share of these tools.
+        """
         generators = {
             tool: _use(tool, repeatable=draw(seed, tool, "once") >= once)
             for step in self.step_ids()
@@ -71,7 +74,7 @@ class Task(Config):
     def plan(self, ways: Mapping[str, int], done: Collection[str] = ()) -> dict[str, Any]:
         """Return a plan as JSON for the steps that are not `done`.
 
-        `ways` has the number of the tool of a step; a missing step has the tool 0.
+        `ways` has the number of each step's tool; a step that is not in `ways` has the tool 0.
         """
         steps = [self._step(step, ways.get(step, 0), done) for step in self.step_ids() if step not in done]
         return {
@@ -125,26 +128,26 @@ def _use(tool: str, *, repeatable: bool) -> ToolUse:
 
 
 class ToolOdds(Config):
-    """How often the tools and checks of a world fail, and how."""
+    """The rates and kinds of failures of the tools and checks in a world."""
 
     name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
     """The name in tables; unique in the experiment."""
     description: str = Field(min_length=1)
     """One line for people."""
     fails: Share = 0.0
-    """The share of calls that do not bring their result, for tools that can bring one."""
+    """The share of calls that do not produce their result, for tools that can produce it."""
     unsuited: Share = 0.0
-    """The share of tools that never bring their result."""
+    """The share of tools that never produce their result."""
     broken: Share = 0.0
     """The share of tools that cannot be called: every call ends with a permanent fault."""
     transient: Share = 0.0
     """The share of calls that end with a transient fault."""
     late: Share = 0.0
-    """The share of transient faults that come after the work is done."""
+    """The share of transient faults that occur after the work is done."""
     outages: Share = 0.0
     """The share of time in which no tool works: every call that begins then ends with a transient fault."""
     outage_seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = 60.0
-    """The length of a period, in seconds. A period is an outage as a whole, or not at all."""
+    """The length of a period, in seconds. An outage lasts for a whole period."""
     lies: Share = 0.0
     """The share of calls without a result that report success."""
     misses: Share = 0.0
@@ -194,9 +197,9 @@ class ToolWorld:
         return self._judge(step, node) if check else self._report(tool, step, node)
 
     def do_by_hand(self, step: str, share: float) -> bool:
-        """Let a person do a step, and return whether they can.
+        """Let a person do a step, and return whether the person can do it.
 
-        They can do a share of the steps (`share`), once the results that the step needs hold.
+        The person can do the share `share` of the steps, and only if the results that the step needs hold.
         """
         able = self.task.needs(step) <= self.done and draw(self.seed, step, "by hand") < share
         if able:
@@ -214,9 +217,9 @@ class ToolWorld:
         return Called(ToolOutcome.SUCCEEDED) if holds != wrong else Called(ToolOutcome.FAILED, "the result is wrong")
 
     def _do_work(self, tool: str, step: str, node: str) -> bool:
-        """Do the work of a call, and return whether it brings its result.
+        """Do the work of a call, and return whether the call produces its result.
 
-        A step brings no result before the results that it needs hold.
+        A step produces a result only if the results that it needs hold.
         """
         if not self.task.needs(step) <= self.done or self._never_works(tool, "unsuited", self.odds.unsuited):
             return False

@@ -1,7 +1,8 @@
-"""Changes verdicts for experiments: it withholds or replaces findings, and makes guards err.
+"""Changes verdicts for experiments: findings are withheld or replaced, and guards make errors.
 
-The search reads the codes and places of findings. The author (a simulated model) reads their messages. They may get
-different findings. Every change depends only on seed, problem and attempt, so a repetition gives the same verdict.
+The search reads the codes and places of findings. The author (a simulated model) reads their messages. The search and
+the author may get different findings. Every change depends only on seed, problem and attempt, so a repeated trial gets
+the same verdicts.
 """
 
 from collections.abc import Mapping
@@ -25,7 +26,9 @@ from runtime.models.replies import Unreadable
 COMPARING = frozenset(("evidence_present", "follows_strategy", "requirements_covered"))
 """The other guards that judge plans. In a simulated world, they reject only artifacts that are not JSON."""
 Feedback = Literal["full", "shuffled", "verdict_only"]
-"""The findings that a rejection shows: its own, findings on another problem's plan, or a finding without a reason."""
+"""The findings that a rejection shows: its own findings, findings on another problem's plan, or a finding without a
+reason.
+"""
 ELSEWHERE = "elsewhere"
 """The level that the findings of an unrelated plan name as their cause. No profile may have a level with this name."""
 
@@ -37,19 +40,21 @@ class VerdictFilter:
     profile: AuthorProfile
     seed: int
     search_sees: Feedback = "full"
-    """Which findings of a rejection give the codes and places that the search reads."""
+    """The findings from which the search reads the codes and places."""
     author_sees: Feedback = "full"
-    """Which findings of a rejection give the messages that the author reads."""
+    """The findings from which the author reads the messages."""
     false_accept: float = 0.0
     false_reject: float = 0.0
     accepting_problems: float = 0.0
     rejecting_problems: float = 0.0
-    """The share of problems on which every acceptance becomes a rejection. They are not among `accepting_problems`."""
+    """The share of problems on which every acceptance becomes a rejection. No problem is in this share and in
+    `accepting_problems`.
+    """
     _medium: Guard = field(default_factory=lambda: plan_medium({}), compare=False)
 
     @property
     def changes_verdicts(self) -> bool:
-        """Whether plan guards err, or their findings are withheld or replaced."""
+        """Whether plan guards make errors, or their findings are withheld or replaced."""
         shares = (self.false_accept, self.false_reject, self.accepting_problems, self.rejecting_problems)
         return (self.search_sees, self.author_sees) != ("full", "full") or any(shares)
 

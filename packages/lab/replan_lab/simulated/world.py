@@ -1,33 +1,35 @@
-"""The simulated problem: the levels at which it is hard, the right view at each level, the odds of an attempt.
+"""The simulated problem: the levels at which it is hard, the right view at each level, and the odds of an attempt.
 
-A level is a step of the pipeline, by its role. Every artifact contains a view for its level, a small number, and one
-view per level is right. Guards cannot tell which view is right, so they may accept a wrong artifact, and the mistake
-shows only in the plan.
+A level is a step of the pipeline, by its role. Every artifact contains a view for its level, which is a small number.
+One view per level is right. Guards cannot tell which view is right, so they may accept a wrong artifact, and the
+mistake shows only in the plan.
 
-A problem has levels 1, ..., L; the topmost is 1, and the plan is L. Every draw is a hash of the seed, the problem and
-the request's id. Names of keys are those of a profile:
+A problem has the levels 1, ..., L. The topmost level is 1, and the plan is L. Every draw is a hash of the seed, the
+problem and the request's id. The names of keys are those of a profile:
 
-1. The cause c has the shares `causes`. Each other level is hard too with probability `also_hard`. H is the set of hard
-   levels. For each level in H, p has the distribution Beta(`alpha`, `beta`). Cause and difficulty of the problem with
-   seed n are the quantiles at (u + n * g1) mod 1 and (v + n * g2) mod 1: g1 = 1/1.3247..., g2 = g1 * g1; u and v are
-   hashes of the problem's text.
-2. An attempt at level l is right with probability q. If l is in H and k > 0, the odds of q are
-   odds(p) * (first * further^(k-1))^heeds(l) * s; if l is in H and k = 0, odds(p) * s; otherwise odds(easy) * s. k is
-   the number of texts in the prompt that contain the clue of l, at most 5. s is `unsettled` where the workflow has no
-   step for the level; else 1. If c is `unsolvable`, no plan is right.
-3. A wrong attempt has the author's favourite view with probability `favourite(l)`, else another of `wrong_views`. t is
-   the topmost level whose view is wrong. With probability `misattributed` another level takes its place. With
-   probability `repeats(t)` the plan has the problem's own defect and step for t; else both come from `findings(t)`.
-4. A reply is cut in the middle with probability `malformed`.
-5. A classifier names the topmost wrong level with probability `classifier`. A `person` answers likewise, for a price.
-6. With probability `texts_vary` an artifact has a wording of its own; with `meanings_vary` its typed fields are random;
-   with `sticky(l)` an attempt reuses the random numbers of the step's previous attempt.
-7. Further factors of the odds: `cascade`, if an artifact in the prompt is wrong; `drift`, for each earlier visit and
-   attempt; `misled`, at a level outside H whose clue is in the prompt. With probability `forgets` a rejection is not
-   counted in k. `call_prices` has the price of a call at a level, which policies do not see.
+1. The cause c is drawn with the shares `causes`. Each other level is hard too with probability `also_hard`. H is the
+   set of hard levels. For each level in H, p has the distribution Beta(`alpha`, `beta`). For the problem with seed n,
+   the cause is the quantile at (u + n * g1) mod 1, and the difficulty is the quantile at (v + n * g2) mod 1. g1 is
+   1/1.3247..., g2 is g1 * g1, and u and v are hashes of the problem's text.
+2. An attempt at level l is right with probability q. If l is in H and k > 0, the odds of q are odds(p) * (first *
+   further^(k-1))^heeds(l) * s. If l is in H and k = 0, they are odds(p) * s. If l is not in H, they are odds(easy) * s.
+   k is the number of texts in the prompt that contain the clue of l, at most 5. s is `unsettled` if the workflow has no
+   step for the level, and otherwise 1. If c is `unsolvable`, no plan is right.
+3. A wrong attempt has the author's favourite view with probability `favourite(l)`, and otherwise another of the
+   `wrong_views` views. t is the topmost level whose view is wrong. With probability `misattributed`, another level
+   replaces t. With probability `repeats(t)`, the plan has the problem's own defect and step for t. Otherwise both are
+   drawn from `findings(t)`.
+4. With probability `malformed`, a reply is cut in the middle.
+5. With probability `classifier`, a classifier names the topmost wrong level. A `person` answers in the same way, for a
+   price.
+6. With probability `texts_vary`, an artifact has its own wording. With probability `meanings_vary`, its typed fields
+   are random. With probability `sticky(l)`, an attempt reuses the random numbers of the step's previous attempt.
+7. The odds have further factors: `cascade` if an artifact in the prompt is wrong, `drift` for each earlier visit and
+   attempt, and `misled` at a level outside H whose clue is in the prompt. With probability `forgets`, a rejection is
+   not counted in k. `call_prices` has the price of a call at a level, which policies do not see.
 
-A profile can make the plan's guard err (`false_accept`, `false_reject`, `accepting_problems`, `rejecting_problems`),
-and hide findings.
+A profile can also give the plan's guard error rates (`false_accept`, `false_reject`, `accepting_problems`,
+`rejecting_problems`). A pipeline can also hide findings.
 """
 
 import re
@@ -66,12 +68,18 @@ class World:
 
     @cached_property
     def key(self) -> str:
-        """The first word of all draws about this problem. It does not name the profile, so profiles share the draws."""
+        """The first word of all draws about this problem.
+
+        The key does not contain the profile, so all profiles share the draws.
+        """
         return f"{self.seed}:{self.problem_key}"
 
     @cached_property
     def cause(self) -> str:
-        """The level at which the problem is hard. Over consecutive seeds, levels have nearly the profile's shares."""
+        """The level at which the problem is hard.
+
+        Over consecutive seeds, the levels occur nearly at the profile's shares.
+        """
         return pick_at(self.profile.causes, stratum(self.seed, 0, self.problem_key))
 
     @cached_property
@@ -105,8 +113,8 @@ class World:
     ) -> int:
         """Return an attempt's view at a level. Feedback with the level's clue makes the right view likelier.
 
-        `sticky` is the probability that the attempt reuses the random numbers of the attempt before it. None takes it
-        from the profile.
+        `sticky` is the probability that the attempt reuses the random numbers of the attempt before it. None uses the
+        probability of the profile.
         """
         if level not in self._truths:
             return 0
@@ -123,7 +131,10 @@ class World:
         return node
 
     def _wrong_view(self, level: str, node: str) -> int:
-        """Return one of the wrong views. They are numbered from the right view on, and the first is the favourite."""
+        """Return one of the wrong views.
+
+        Wrong views are numbered after the right view, and the first is the favourite.
+        """
         count, favourite = self.profile.wrong_views, self.profile.favourite.get(level, 0.0)
         at = draw(self.key, level, node, "wrong")
         if at < favourite or count == 1:
@@ -143,21 +154,25 @@ class World:
         return hard_level_probability(self.profile.odds, difficulty, told, self.profile.heed(level), factor)
 
     def wrong(self, views: Views) -> str | None:
-        """Return the topmost level whose view is wrong, `unsolvable` for such a problem, or None if all are right."""
+        """Return the topmost level whose view is wrong.
+
+        Return `unsolvable` for a problem without a right plan, and None if all views are right.
+        """
         if self.cause == UNSOLVABLE:
             return UNSOLVABLE
         return next((level for level, truth in self._truths.items() if views.get(level, truth) != truth), None)
 
     def solved_by(self, plan: Any) -> bool:
-        """Return whether a plan is right. The verdict on it does not matter."""
+        """Return whether a plan is right, whatever the verdict on the plan is."""
         views = read_views(plan)
         return PLAN in views and self.wrong(views) is None
 
 
 def attempt_before(node: str) -> str | None:
-    """Return the previous attempt of the visit; before its first attempt, the first attempt of the previous visit.
+    """Return the previous attempt of the visit.
 
-    None for the first attempt of the first visit, and for a text that is not the id of an attempt.
+    For a visit's first attempt, return the first attempt of the previous visit. Return None for the first attempt of
+    the first visit, and for a text that is not the id of an attempt.
     """
     found = _ATTEMPT.fullmatch(node)
     if found is None:
@@ -169,7 +184,7 @@ def attempt_before(node: str) -> str | None:
 
 
 def attempts_before(node: str) -> int:
-    """Return how often a step was repeated before an attempt: earlier visits, plus earlier attempts of this visit."""
+    """Return the number of earlier visits of the step, plus the number of earlier attempts of this visit."""
     found = _ATTEMPT.fullmatch(node)
     return 0 if found is None else int(found[2]) + int(found[3]) - 2
 
@@ -185,7 +200,7 @@ def hard_level_probability(
 
 
 def clue(level: str) -> str:
-    """Return the token that a rejection names if its cause is at a level. No clue is part of another clue."""
+    """Return the token that a rejection names if the cause is at a level. No clue is a part of another clue."""
     return f"clue_{level}_end"
 
 
@@ -195,7 +210,7 @@ def strategy_for(kind: Any) -> str:
 
 
 def views_text(views: Views) -> str:
-    """Return views as the text that artifacts contain."""
+    """Return views in the form in which artifacts contain them."""
     return " ".join(f"view:{level}={view}" for level, view in views.items())
 
 

@@ -2,8 +2,8 @@
 
 The tasks are planned once with the workflow `search`. The odds of the simulated author are fitted to the attempts until
 a plan was accepted (`replan_lab.experiments.likelihood`); numbers that the runs do not show, such as the step at which
-problems are hard, are those of the profile `base`. Draws of the posterior are worlds in which the settings are
-compared.
+problems are hard, are taken from the profile `base`. The settings are compared in simulated worlds, which are draws of
+the posterior.
 """
 
 import json
@@ -43,7 +43,7 @@ class StepMeasure:
     attempts: int = 0
     form_errors: int = 0
     repaired: int = 0
-    """The replies with broken JSON that could still be read."""
+    """The replies with broken JSON that were repaired."""
     firsts: int = 0
     """The first attempts of a run without a form error."""
     firsts_accepted: int = 0
@@ -73,7 +73,10 @@ class Measures:
 
     @property
     def form_error_share(self) -> float:
-        """The share of attempts with a form error, with half an attempt added to each side."""
+        """The share of attempts with a form error.
+
+        Half an attempt is added to the attempts with and without an error.
+        """
         errors = sum(step.form_errors for step in self.steps)
         return (errors + 0.5) / (sum(step.attempts for step in self.steps) + 1)
 
@@ -105,9 +108,9 @@ def measure_steps(runs: Iterable[Sequence[PlanningEvent]], plan_step: str) -> Me
 
 
 def profile_from(runs: Iterable[Sequence[PlanningEvent]], now: float) -> tuple[str, ModelProfile] | None:
-    """Return the model of the runs, and its counts from the runs' last records. None if no run has counts.
+    """Return the model of the runs, and its counts in the runs' last records; None if no run has counts.
 
-    `now` is in seconds.
+    `now` is in UTC seconds since 1970.
     """
     ends = [event for events in runs for event in events[-1:] if isinstance(event, RunFinished)]
     counted = [end.counted for end in ends if end.counted is not None]
@@ -120,7 +123,10 @@ def profile_from(runs: Iterable[Sequence[PlanningEvent]], now: float) -> tuple[s
 
 
 def write_profile(model: str, profile: ModelProfile, path: Path) -> None:
-    """Write the profile of a model into the home's file, in place of an earlier one. Raises `UsageProblem`."""
+    """Write the profile of a model into the home's file.
+
+    It replaces an earlier profile of the model. Raises `UsageProblem`.
+    """
     found = read_profiles(path)
     profiles = found.model_copy(update={"models": {**found.models, unpin_model(model): profile}})
     write_file(path, yaml.safe_dump(profiles.model_dump(), sort_keys=False, allow_unicode=True))
@@ -147,15 +153,15 @@ TASKS_MIN, TASKS_MAX = 10, 60
 WORKFLOW, PLAN_STEP = "search", "g_plan"
 """The workflow that is measured, and its step that writes the plan."""
 CALLS_MIN, CALLS_MAX = 6, 12
-"""The least and the most calls of one task: a plan without a mistake needs 4."""
+"""The smallest and the largest limit of calls for one task. A plan without a mistake needs 4 calls."""
 WORLDS = 8
 SEED = 1000
-"""The seed of the draws, and the first of the simulated trials."""
+"""The seed of the draws, and the first seed of the simulated trials."""
 CAPS = (10, 20, 30)
 CALL_PRICE = 0.025
 """The price of a call in plans: the default of `stop_below`. A setting that makes more calls must find more plans."""
 PLANS_MIN = 10
-"""The fewest tasks with a judged plan that a fit needs."""
+"""The smallest number of tasks with a judged plan that a fit needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +174,8 @@ class ComparedSettings:
     visits: int
     """The attempts at the plan in one visit (`rmax`)."""
     patience: int | None = None
-    """How many equal failures are stagnation (`r_patience`); None for a policy that counts them itself."""
+    """The number of equal failures that count as stagnation (`r_patience`); None for a policy that counts them itself.
+    """
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -196,9 +203,9 @@ class Fit:
     """The simulated author that fits the measures."""
 
     worlds: tuple[Mapping[str, float], ...]
-    """The odds of each draw of the posterior, as a profile has them."""
+    """The odds of each draw of the posterior, in the form of a profile's `odds`."""
     first: tuple[float, float, float]
-    """The factor of the odds of a right plan after a finding: the median, and the interval of 95 %."""
+    """The factor by which a finding multiplies the odds of a right plan: the median, and the 95 % interval."""
     malformed: float
 
     def profiles(self) -> dict[str, str]:
@@ -239,13 +246,13 @@ class Preference:
     success: float
     calls: float
     ahead: float
-    """The advantage over the shipped settings with their best cap: plans minus the price of the calls."""
+    """The advantage over the shipped settings with their best cap, as plans minus the price of the calls."""
     worlds: int
-    """The worlds in which no other settings do better."""
+    """The number of worlds in which no other settings do better."""
 
 
 def choose_settings(prepared: PreparedExperiment, trials: Sequence[Trial]) -> Preference:
-    """Return the settings with the most plans minus the price of their calls, in the mean over the worlds."""
+    """Return the settings with the best value: plans minus the price of their calls, as a mean over the worlds."""
     curves = list(curves_of(prepared.experiment, trials))
     models = list(prepared.experiment.models)
     options = [(settings, cap) for settings in SETTINGS for cap in CAPS]
@@ -291,8 +298,8 @@ def divide_calls(calls: int | None, tasks: int) -> int:
 def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
     """Return the keys of a workflow about its calls.
 
-    The model is measured with these keys, and the keys are then written. These are the prompts for a small context
-    window, and the largest number of tokens in a reply.
+    The model is measured with these keys, and the written workflow has them too. They choose the prompts for a small
+    context window, and the largest number of tokens in a reply.
     """
     keys: dict[str, Any] = {"model_settings": {"compact": True}} if compact else {}
     return keys | ({} if output_tokens is None else {"output_tokens_max": output_tokens})
@@ -370,7 +377,7 @@ def workflow_text(preference: Preference, root: Path, keys: Mapping[str, Any]) -
 
 
 MARK = "# Made by `replan "
-"""The beginning of a file that tuning has written, and may replace."""
+"""The first characters of a file that tuning has written, and may replace."""
 
 
 def check_target(path: Path) -> None:
@@ -388,7 +395,10 @@ def check_target(path: Path) -> None:
 
 
 def write_tuned(path: Path, command: str, comments: Iterable[str], text: str) -> None:
-    """Write the result of a command as a YAML file under a comment, completely or not at all. Raises `UsageProblem`."""
+    """Write the result of a command as a YAML file that begins with a comment.
+
+    The file is written completely or not at all. Raises `UsageProblem`.
+    """
     head = "".join(f"# {' '.join(comment.split())}\n" for comment in comments)
     write_file(path, f"{MARK}{command}`.\n{head}{text}")
 

@@ -1,8 +1,8 @@
 """Races entrants in rungs within one limit. Each rung tries the better half of the previous rung's entrants.
 
-An entrant is a workflow with a policy. It is tried with the largest cap, which also shows the result of each smaller
-cap (`equal_calls.py`). Each rung is an experiment of `replan lab experiment`. Its definition and results are files, so
-an interrupted race continues where it stopped, and pays for no trial twice.
+An entrant is a workflow with a policy. It is tried with the largest cap. These trials also show the result with each
+smaller cap (`equal_calls.py`). Each rung is an experiment of `replan lab experiment`. Its definition and results are
+files, so an interrupted race continues where it stopped, and no trial is paid for twice.
 """
 
 import math
@@ -51,18 +51,18 @@ class Entrant:
 
     name: str
     search: str | None
-    """The search if it divides its calls among branches; then the entrant is tried with each cap. None for any other
-    search.
+    """The search, if it divides its calls among branches, so that the entrant must be tried with each cap. None for any
+    other search.
     """
     keys: Mapping[str, Any]
 
     def text(self, cap: int) -> str:
-        """Return its workflow file with a limit of calls."""
+        """Return the text of the entrant's workflow file, with a limit of calls."""
         keys = {**self.keys, "max_total_calls": cap}
         return yaml.safe_dump(keys, sort_keys=False, allow_unicode=True, width=100)
 
     def arm(self, cap: int) -> str:
-        """Return the name of its arm in an experiment with this cap."""
+        """Return the name of the entrant's arm in an experiment with this cap."""
         return self.name if self.search is None else f"{self.name}:{cap}_calls"
 
     def pipeline(self, folder: str) -> dict[str, Any]:
@@ -121,7 +121,8 @@ class EntrantStanding:
 def standings(curves: Sequence[Curve], caps: Sequence[int]) -> list[EntrantStanding]:
     """Return every entrant with every cap, best first: most successes, then fewest calls, then the smaller cap.
 
-    Only pairs on which all entrants were tried count. If there are no such pairs, the result is empty.
+    Only pairs of problem and seed on which all entrants were tried are counted. If there are no such pairs, the result
+    is empty.
     """
     pairs = common_pairs(curves)
     if not pairs:
@@ -143,7 +144,7 @@ def survivors(rows: Sequence[EntrantStanding]) -> list[str]:
 
 
 def rungs_left(entrants: int) -> int:
-    """Return the number of rungs that reduce these entrants to one by halving, at least 1."""
+    """Return the number of rungs after which halving leaves one of these entrants; at least 1."""
     return max(1, math.ceil(math.log2(entrants)))
 
 
@@ -198,7 +199,7 @@ class Race:
         """Run all rungs.
 
         Raises:
-            UsageProblem: something cannot be prepared, or the limit does not allow one trial of each entrant.
+            UsageProblem: no entrant can be prepared, or the limit does not allow one trial of each entrant.
         """
         _check_limit(self.order)
         self.entrants, need = _split_able(self.order, self.entrants, installation, notice)
@@ -234,13 +235,13 @@ class Race:
 
     @property
     def runner_up(self) -> EntrantStanding | None:
-        """The best of the other entrants of the last rung, with its best cap; None if there is no other."""
+        """The best of the other entrants of the last rung, with its best cap; None if there is no other entrant."""
         return next((row for row in self.rows if row.entrant != self.rows[0].entrant), None)
 
     def _prepare_rung(self, first_seed: int, rungs: int, installation: Installation) -> PreparedExperiment:
-        """Write the definition of the next of the remaining rungs, and prepare it.
+        """Write the definition of the next rung, and prepare the rung.
 
-        It may use an equal share of the remaining calls and money.
+        The rung may use an equal share of the remaining calls and money.
         """
         budget: dict[str, Any] = {}
         count = REPETITIONS_MAX_BY_MONEY
@@ -273,7 +274,9 @@ class Race:
 def _split_able(
     order: RaceOrder, entrants: Sequence[Entrant], installation: Installation, notice: Notice
 ) -> tuple[Sequence[Entrant], int]:
-    """Return the entrants that can run, and the most calls of a trial of each. A notice names the other entrants.
+    """Return the entrants that can run, and the sum of their limits of calls for one trial.
+
+    A notice names the other entrants.
 
     If no entrant can run, raises the `UsageProblem` of the first entrant.
     """

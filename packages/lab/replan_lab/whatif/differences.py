@@ -1,4 +1,4 @@
-"""The outcome of folding a recorded run again: the first decision that differs, and the reason.
+"""The outcome of replaying a recorded run: the first decision that differs, and the reason.
 
 Also reports on many runs. Pure.
 """
@@ -17,7 +17,7 @@ from actors.values.format import format_count
 from actors.values.lines import BLANK, Line, columns, indent_line, line
 
 NOTHING = "nothing more"
-"""The absent decision of a machine that waits for a message."""
+"""The text for a missing decision of a machine that waits for a message."""
 _EXPLAINS: Mapping[type, frozenset[str]] = {
     Decided: frozenset({"rule", "code", "wanted", "classified", "weighing"}),
     CallRequested: frozenset({"calls", "tokens_max", "micro_usd_max", "timeout_seconds"}),
@@ -25,12 +25,13 @@ _EXPLAINS: Mapping[type, frozenset[str]] = {
     RunFinished: frozenset({"why", "cause", "at", "mono"}),
     ClarificationRequested: frozenset({"why"}),
 }
-"""The fields of a decision that only explain it, or state its largest cost. Other rules may change only these fields.
+"""The fields of a decision that only explain it, or state its largest cost. Decisions that differ only in these fields
+count as equal.
 """
 
 
 class FoldOutcome(StrEnum):
-    """The possible results of folding one run again."""
+    """The possible results of replaying one run."""
 
     SAME = "same"  # every decision is as recorded
     DIFFERS = "differs"  # a decision differs
@@ -42,13 +43,13 @@ class FoldOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunComparison:
-    """The result of folding one run again."""
+    """The result of replaying one run."""
 
     run: str
     outcome: FoldOutcome
     status: str = ""
     seq: int | None = None
-    """The number of the first record that would differ; None if no record would."""
+    """The number of the first record that would differ; None if all records would be the same."""
     reason: str = ""
     """The reason in a few words, the same for all runs with the same cause."""
     then: str = ""
@@ -155,18 +156,18 @@ def _steps(targets: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class EditedRules:
-    """The edit in the form that a fold uses. Without an edit, only the program is compared."""
+    """The edit in the form that a replay uses. Without an edit, only the program is compared."""
 
     first: Callable[[Any], Any] = lambda event: event
-    """Returns a run's first event with the edit applied."""
+    """A function that returns a run's first event with the edit applied."""
     verdict: Callable[[Any, Any, Any, Any], Any] = lambda _, __, ___, ____: None
-    """Returns the message with the new verdict of an edited guard; None for any other guard.
+    """A function that returns the message with the new verdict of an edited guard, or None for any other guard.
 
-    The arguments are the machine, the state, the recorded event and the run's first event. Raises the errors of the
+    Its arguments are the machine, the state, the recorded event and the run's first event. It raises the errors of the
     guard.
     """
     affects: Callable[[Any], str] = lambda _: ""
-    """Returns why a run is not affected, from its first event; empty if it is affected."""
+    """A function that takes a run's first event, and returns why the run is not affected; empty if it is affected."""
     in_every_field: bool = True
     """Whether decisions are compared in all fields, or only in their effect."""
     is_none: bool = True
@@ -214,7 +215,7 @@ def report_json(findings: Sequence[RunComparison]) -> dict[str, Any]:
 
 
 def report_lines(findings: Sequence[RunComparison], *, everything: bool = False) -> list[Line]:
-    """Return the report for people. With `everything`, each run with a difference is shown."""
+    """Return the report for people. With `everything`, every run with a difference is shown."""
     affected = [finding for finding in findings if finding.outcome is not FoldOutcome.NOT_AFFECTED]
     lines = _headline(affected)
     left = len(findings) - len(affected)

@@ -1,4 +1,7 @@
-"""The user's edit of a workflow, guards or a policy. It is resolved once and applied to each run."""
+"""The user's edit of a workflow, guards or a policy.
+
+The edit's files are read once, and the edit is applied to each run.
+"""
 
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,26 +32,31 @@ from runtime.core.errors import UsageProblem
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """The user's request, in the form that is sent to the processes."""
+    """The user's request, in the form in which it is sent to the processes."""
 
     workflow: str = ""
     """The name of a shipped workflow, or the path of a file; empty for the recorded workflow."""
     guards: tuple[str, ...] = ()
-    """The guards to ask again: `NAME` wherever it has judged, `STEP=NAME` in place of the guard of a step."""
+    """The guards to call again: `NAME` wherever this guard has judged, or `STEP=NAME` instead of the guard of a step.
+    """
     policy: str = ""
     """The name of a shipped policy, or the path of a file; empty for the recorded policy."""
     named: bool = False
-    """Whether the user has named the runs. Then the workflow applies to all these runs, even if it has another name."""
+    """Whether the user has named the runs. If so, the workflow applies to all these runs, even if it has another name.
+    """
     plugins: tuple[str, ...] = ()
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing is edited: then only the program is compared."""
+        """Whether nothing is edited, so that only the program is compared."""
         return not (self.workflow or self.guards or self.policy)
 
 
 def rules_for(request: EditRequest, registry: Registry, root: Path) -> EditedRules:
-    """Return the edit, ready to be applied. Raises `UsageProblem` if a file cannot be read or a name does not exist."""
+    """Return the edit in the form that a replay uses.
+
+    Raises `UsageProblem` if a file cannot be read or a name does not exist.
+    """
     if request.is_none:
         return EditedRules()
     loaded, policy = None, None
@@ -148,7 +156,10 @@ class _Edit:
         return Judged(event.request_id, event.at, event.elapsed, checked, mono=event.mono)
 
     def _is_edited(self, then: Workflow, now: RunConfig, step: str) -> bool:
-        """Return whether a step is judged again: by another guard, with other settings, or by a guard to ask again."""
+        """Return whether a step is judged again.
+
+        The reason is another guard, other settings, or a guard that is called again.
+        """
         workflow = now.workflow
         if step not in workflow.action_pairs or step in now.reviewed:
             return False

@@ -1,8 +1,8 @@
-"""Folds a recorded run under other rules, and compares each decision with the recorded one. Pure.
+"""Replays a recorded run under other rules, and compares each decision with the recorded decision. Pure.
 
-The machine gets the recorded facts from outside. In an append, the facts come first. The other events are decisions of
-the machine, and are made again here. The first different decision ends the comparison, because the answers to it are
-not recorded.
+The machine gets the recorded facts from outside. In an append, the facts come first. The other events are decisions,
+which the machine makes again. The first different decision ends the comparison, because the answers to this decision
+are not recorded.
 """
 
 from collections.abc import Sequence
@@ -42,8 +42,8 @@ TEXT_MAX = 300
 def compare_run(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> RunComparison:
     """Return the comparison of a recorded run under an edit.
 
-    If decisions differ, the run is folded again without the edit. If the program itself decides differently at the same
-    record or before, the edit is not the cause.
+    If decisions differ, the run is also replayed without the edit. If the program itself decides differently at the
+    same record or before, the edit is not the cause.
     """
     if not run.events:
         return RunComparison(run.run, FoldOutcome.UNREADABLE, run.status, reason="the run has no records")
@@ -58,7 +58,7 @@ def compare_run(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> Ru
 
 
 class Fold:
-    """One pass over the records of a run."""
+    """One replay of the records of a run."""
 
     def __init__(self, run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> None:
         self._run, self._kind, self._edit = run, kind, edit
@@ -71,7 +71,10 @@ class Fold:
         }
 
     def find_difference(self) -> RunComparison:
-        """Return the first difference, or `SAME` if there is none. It is `FAILED` if the program or a guard raises."""
+        """Return the first difference, or `SAME` if there is none.
+
+        The outcome is `FAILED` if the program or a guard raises an exception.
+        """
         try:
             return self._fold()
         except Exception as error:  # noqa: BLE001 -- the program under test, or a guard, is a user's edit
@@ -119,7 +122,7 @@ class Fold:
         return places[-1] if places else 0
 
     def _decision(self) -> Any:
-        """Return the next decision. Warnings about limits are passed over, because nothing depends on them."""
+        """Return the next decision. Warnings about limits are skipped, because no decision depends on them."""
         while isinstance(now := self._machine.advance(self._state), LimitNear):
             self._state = self._machine.evolve(self._state, now)
         return now
@@ -161,7 +164,10 @@ class Fold:
                     self._verdict = "the guard now has other findings"
 
     def _only_started(self, position: int) -> bool:
-        """Return whether only the start was recorded before. A started run decides nothing until it is driven."""
+        """Return whether only the start was recorded before the takeover.
+
+        A started run makes no decisions until it is driven.
+        """
         return position == 1 and isinstance(self._run.events[1].event, RunResumed)
 
     def _is_held_back(self, more: Any, position: int) -> bool:
@@ -226,9 +232,9 @@ class Fold:
         )
 
     def _state_after(self, event: Any) -> Any:
-        """Return the state after the recorded event, to make its text.
+        """Return the state after the recorded event, from which the event's text is made.
 
-        If the event does not fit, return the state before it.
+        If the event does not fit the state, return the state before the event.
         """
         try:
             return self._machine.evolve(self._state, event)
@@ -252,7 +258,7 @@ def _same_call(event: Any, call: Any) -> Any:
 def odds_of(state: Any) -> float | None:
     """Return the chance that the next attempt at the plan is accepted, by the policy's belief; None without a belief.
 
-    It is an estimate: the belief after the rejections so far, in the branch that is searched.
+    The chance is an estimate by the belief after the rejections so far, in the branch that is searched.
     """
     if not isinstance(state, PlanningState) or state.config.belief is None:
         return None

@@ -1,4 +1,4 @@
-"""Folds many runs in processes. Each run has a time limit, and a failing process affects only its current run."""
+"""Replays many runs in processes. Each run has a time limit, and a failing process affects only its current run."""
 
 import contextlib
 import os
@@ -31,10 +31,10 @@ WORKER = PACKAGE / "replan_lab" / "whatif" / "worker.py"
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A program that folds runs: this program, or the program of another checkout."""
+    """A program that replays runs: this program, or the program of another checkout."""
 
     root: Path
-    """The folder that contains its packages."""
+    """The folder that contains the program's packages."""
     python: str = sys.executable
 
     @classmethod
@@ -44,7 +44,10 @@ class Checkout:
 
     @classmethod
     def at(cls, folder: str) -> "Checkout":
-        """Return the program of another checkout, with its own environment if it has one. Raises `UsageProblem`."""
+        """Return the program of another checkout, with the checkout's own environment if it has one.
+
+        Raises `UsageProblem`.
+        """
         root = Path(folder).resolve()
         if not (root / WORKER).is_file():
             hint = "name a checkout of a release of Replan that has `whatif`"
@@ -95,7 +98,7 @@ def fold_all(
 
 
 def _work(jobs: Queue[StoredRun | None], results: _Results, checkout: Checkout, first: bytes, seconds: float) -> None:
-    """Give runs to a process until there are no more runs. If the process ends, start another one."""
+    """Send runs to a process until no run is left. If the process ends, start another process."""
     worker: _Worker | None = None
     try:
         worker = _Worker(checkout, first)  # Also without any run: an edit that cannot be used is an error.
@@ -123,7 +126,7 @@ def _work(jobs: Queue[StoredRun | None], results: _Results, checkout: Checkout, 
 
 class _Worker:
     def __init__(self, checkout: Checkout, first: bytes) -> None:
-        """Start the process. Raises `UsageProblem` if it does not start or cannot use the edit."""
+        """Start the process. Raises `UsageProblem` if the process does not start or cannot use the edit."""
         paths = os.pathsep.join((str(checkout.root), str(checkout.root / PACKAGE)))
         environment = {**os.environ, "PYTHONPATH": paths}
         command = [checkout.python, "-m", "replan_lab.whatif.worker"]

@@ -1,4 +1,7 @@
-"""Answers a what-if query over the runs of a home or a database: reads the runs and folds them in worker processes."""
+"""Answers a what-if query about the runs of a home or a database.
+
+Reads the runs, and replays them in worker processes.
+"""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,12 +34,14 @@ if TYPE_CHECKING:
 READ_AT_ONCE = 64
 """The number of runs that are read in one snapshot of the journal."""
 FEW = 100
-"""Up to this number of runs, only one process is used, because starting more takes longer than it saves."""
+"""The largest number of runs for which only one process is used. For so few runs, starting further processes takes more
+time than it saves.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIfQuery:
-    """The runs to fold, and the edit under which they are folded."""
+    """The runs to replay, and the edit."""
 
     runs: tuple[str, ...] = ()
     workflow: str | None = None
@@ -89,14 +94,17 @@ def findings_of(asked: WhatIfQuery, environment: Mapping[str, str] = os.environ)
 
 
 def _absolute(name: str | None) -> str:
-    """Return the absolute path of a file, because workers have another folder. A shipped name stays unchanged."""
+    """Return the absolute path of a file, because workers have another current folder.
+
+    A shipped name stays unchanged.
+    """
     if not name:
         return ""
     return str(Path(name).absolute()) if os.path.lexists(name) or os.sep in name else name
 
 
 def _read_stored(store: "RawStore", runs: Sequence[str], unread: dict[str, str]) -> Iterator[StoredRun]:
-    """Yield the verified stored form of runs. Runs that cannot be read are put into `unread` with the cause."""
+    """Yield the verified stored form of runs. For each run that cannot be read, add the cause to `unread`."""
     for begin in range(0, len(runs), READ_AT_ONCE):
         with store.look() as reader:
             part = list(reader.copies(runs[begin : begin + READ_AT_ONCE]))

@@ -1,6 +1,8 @@
-"""Rebuilds messages from outside from a run's records: replies, verdicts, answers, notes, times and tools. Pure.
+"""Rebuilds the messages from outside from a run's records: replies, verdicts, answers, notes, times and tool results.
 
-A recorded fact is turned into its original message, so the tested machine accepts it again.
+Pure.
+
+A recorded fact is turned into its original message, so that the tested machine can accept the message again.
 """
 
 from collections.abc import Mapping
@@ -22,9 +24,9 @@ from runtime.journal.port import InboxItem
 from runtime.models.port import Fault, FaultKind, Reply
 
 _LATE = Reply(text="", usage=None, model="")
-"""The text in place of a late reply, whose text is not recorded."""
+"""The text that replaces the text of a late reply, which is not recorded."""
 _UNSENT = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent")
-"""The fault in place of an unrecorded fault of a withdrawn call that cost nothing."""
+"""The fault that replaces the unrecorded fault of a withdrawn call without costs."""
 
 
 def may_come_from_outside(placed: PlacedEvent) -> bool:
@@ -64,7 +66,7 @@ def is_pause(event: Any) -> bool:
 def message_of(
     machine: Any, state: Any, placed: PlacedEvent, mail: Mapping[int, InboxItem], reserved: Mapping[str, Amount]
 ) -> Any:
-    """Return the original message of a recorded fact; None if the records lack a part of it.
+    """Return the original message of a recorded fact; None if a part of the message is not recorded.
 
     `reserved` has the recorded reservations by request id. A fact without a message is used as recorded, such as the
     end of a child run by its deadline.
@@ -142,7 +144,7 @@ def _withdrawn_call_message(event: Settled, reserved: Mapping[str, Amount]) -> G
 
 
 def _ending(event: RunFinished) -> Crashed | Overdrawn | None:
-    """Return the message of an end from outside, by a bug or the daily budget; None for another end."""
+    """Return the message for an end from outside, by a bug or the daily budget; None for another end."""
     if event.at is None:
         return None
     match event.cause:

@@ -1,4 +1,7 @@
-"""Recorded runs: decoded, and as lines of JSON that pass from the process that reads a journal to its workers."""
+"""Recorded runs, in decoded form and as lines of JSON.
+
+The process that reads a journal sends these lines to its workers.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +23,7 @@ class PlacedEvent(NamedTuple):
     seq: int
     event: Any
     inbox: int | None
-    """The id of the posted message that it consumed, if any."""
+    """The id of the posted message that the event consumed, if any."""
     ends: bool
     """Whether the event ends an append. All decisions after one message are in the same append."""
 
@@ -38,14 +41,14 @@ class RecordedRun:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in its stored form, which any release can pass on. Only the run's own kind can read the events."""
+    """A run in its stored form, which any release can send to a worker. Only the run's own kind can read the events."""
 
     run: str
     kind: str
     format: int
     status: str
     records: Sequence[tuple[int, int | None, bool, str]]
-    """The number, the consumed message, whether it ends an append, and the stored body of each record."""
+    """For each record: its number, the message that it consumed, whether it ends an append, and its stored body."""
     messages: Sequence[tuple[int, str, str, float]]
     """The id, the key, the text and the time of each posted message."""
     texts: Mapping[str, str]
@@ -76,7 +79,7 @@ class StoredRun:
         return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
     def decode_events(self, codec: Codec[Any]) -> RecordedRun:
-        """Return the run with its events. Raises `JournalDamaged` if the kind does not know an event."""
+        """Return the run with its decoded events. Raises `JournalDamaged` if the kind does not know an event."""
         events = []
         for seq, inbox, ends, body in self.records:
             try:

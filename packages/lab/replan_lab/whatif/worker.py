@@ -1,7 +1,8 @@
-"""The process that folds: `python -m replan_lab.whatif.worker`, driven over pipes by `replan_lab.whatif.processes`.
+"""The worker process that replays runs for `replan_lab.whatif.processes`, which starts it and talks to it over pipes.
 
-It is a separate process, so that a guard that never ends can be killed, and so that another checkout can be run. The
-first line of its input is the edit, and each further line is a run. It writes one line of JSON for each input line.
+It is started by `python -m replan_lab.whatif.worker`. It is a separate process, so that a guard that never ends can be
+killed, and so that another checkout can be used. The first line of its input is the edit, and each further line is a
+run. It writes one line of JSON for each input line.
 """
 
 import os
@@ -22,7 +23,7 @@ from runtime.core.errors import JournalError, UsageProblem
 
 
 def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> RunComparison:
-    """Return the comparison of one run. For a run that cannot be read, the comparison says so."""
+    """Return the comparison of one run. If the run cannot be read, the comparison's outcome says so."""
     try:
         kind = kinds.get(stored.run, stored.kind, stored.format)
         return compare_run(stored.decode_events(kind.codec), kind, edit)
