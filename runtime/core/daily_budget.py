@@ -1,8 +1,9 @@
-"""The daily budget: what all runs of a home may use in a UTC day, and how much of it each run has used. Pure.
+"""The daily budget: the calls and money that all runs of a home may use in a UTC day. Pure.
 
 A run's ledger has the total that the run has committed: its reserved, spent and unknown amounts. The journal stores
 this total with the run. When the journal appends events, it adds the difference to the day's total in the same
-transaction. If a batch's reservation would exceed the day's limit, the whole batch is refused, in every process.
+transaction. If a batch's reservation would exceed the day's limit, the journal refuses the whole batch. So the limit
+holds for all processes together.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,10 @@ class BudgetSource(Protocol):
     """A source of the limits for the current day. They may change while a journal is open."""
 
     def current(self) -> "HomeBudget":
-        """Return the limits of a UTC day. Called before every booking, possibly in another thread. Never raises."""
+        """Return the limits of a UTC day.
+
+        This method is called before every change of the day's total, possibly in another thread. Never raises.
+        """
         ...
 
 
@@ -34,7 +38,7 @@ class HomeBudget:
     micro_usd: int | None = None
     """The largest cost, in micro-dollars; None means no limit."""
     waits: bool = True
-    """Whether a refused run waits for the next day. Otherwise the run ends."""
+    """Whether a refused run waits for the next day. If not, the run ends."""
     setting: str = ""
     """The place where the user sets the limits, named in messages; may be empty."""
     whose: str = "the home's budget"
@@ -83,7 +87,7 @@ class HomeBudget:
         return f"a request may take {most}, but {self.whose} allows {limit} a day{setting}"
 
     def retry_at(self, now: float) -> float | None:
-        """Return the time at which a refused run may ask again; None if refused runs end."""
+        """Return the time at which a refused run may reserve again; None if refused runs end."""
         return _next_day(now) if self.waits else None
 
 

@@ -1,6 +1,6 @@
 """Plug-ins of installed distributions. They are found by entry points, and loaded at their first use.
 
-Reading the entry points opens every installed distribution, so built-in names are looked up without them.
+Reading the entry points opens every installed distribution, so built-in names are looked up without entry points.
 """
 
 import inspect
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """The installed entry points with one name in a group. More than one is an error."""
+    """The installed entry points with one name in a group. More than one entry point is an error."""
 
     points: "tuple[EntryPoint, ...]"
     reserved: bool = False

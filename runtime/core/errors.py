@@ -1,27 +1,28 @@
 """The errors that the runtime raises.
 
-ReplanError                     one line: a cause, a place, a next step
-├── UsageProblem                bad input or configuration (exit 2)
-├── JournalError
-│   ├── RunNotFound             no such run (exit 8)
-│   ├── RunExists               the run id is taken
-│   ├── KindUnknown             nothing installed here knows the run's kind, or its format (exit 2)
-│   ├── Held                    another process drives the run (exit 8)
-│   ├── RunMoved                the run was moved to another journal (exit 8)
-│   ├── Fenced                  another driver took the run over; this one must stop without writing
-│   ├── SequenceConflict        an append did not follow the last record
-│   ├── JournalDamaged          a record does not verify (exit 9)
-│   ├── JournalNewer            written by a newer release (exit 9)
-│   ├── JournalUnreadable       the journal exists, but cannot be opened, read or written (exit 9)
-│   ├── JournalMoved            the open journal is not the file at its path any more (exit 9)
-│   ├── JournalBusy             other processes keep the journal busy; nothing of the append was written
-│   ├── JournalUnreachable      the database cannot be reached; nothing of the append was written (exit 9)
-│   ├── JournalUncertain        the connection broke in a commit, which may or may not have succeeded (exit 9)
-│   ├── StorageFull             the disk is full; nothing of the append was written
-│   └── HomeBudgetSpent         the daily budget does not allow the reservation; nothing was written
-├── Halted                      only a person can make the run continue: its plug-in or its child run has stopped
-└── Bug
-    └── MachineRunsAway         a machine decides without end
+- `ReplanError`: The text is one line with a cause, a place and a next step.
+    - `UsageProblem`: The input or the configuration is wrong (exit 2).
+    - `JournalError`:
+        - `RunNotFound`: The run does not exist (exit 8).
+        - `RunExists`: The run id is taken.
+        - `KindUnknown`: No installed kind can read the run (exit 2).
+        - `Held`: Another process drives the run (exit 8).
+        - `RunMoved`: The run was moved to another journal (exit 8).
+        - `Fenced`: Another driver has claimed the run, so this driver must stop without writing.
+        - `SequenceConflict`: The records of an append do not follow the last record.
+        - `JournalDamaged`: A record, a text or the file is damaged (exit 9).
+        - `JournalNewer`: A newer release wrote the journal (exit 9).
+        - `JournalUnreadable`: The journal exists, but cannot be opened, read or written (exit 9).
+        - `JournalMoved`: The open journal is not the file at its path any more (exit 9).
+        - `JournalBusy`: Other processes keep the journal busy. The append was not written.
+        - `JournalUnreachable`: The database cannot be reached. The append was not written (exit 9).
+        - `JournalUncertain`: The connection broke during a commit, which may have succeeded (exit 9).
+        - `StorageFull`: The disk is full. The append was not written.
+        - `HomeBudgetSpent`: The daily budget does not allow the reservation. Nothing was written.
+    - `Halted`: Only a person can make the run continue, because its plug-in or its child run has stopped.
+    - `Bug`:
+        - `MachineRunsAway`: A machine makes decisions without end.
+
 A rejection by a guard is a value, never an error.
 """
 
@@ -150,7 +151,7 @@ class JournalDamaged(JournalError):
 class JournalNewer(JournalError):
     """The journal was written by a newer release.
 
-    `version` is the journal's version, and `newest` the newest version known here.
+    `version` is the journal's version, and `newest` is the newest version that this release can read.
     """
 
     passing = False

@@ -1,4 +1,4 @@
-"""The contents of a journal: events (facts), their codec, and records (facts with a place in a run).
+"""The contents of a journal: events (facts), their codec, and records (events with a position in a run).
 
 An event is a frozen pydantic value with a literal `kind`. The class variable `texts` names the fields that may hold
 large texts. The journal stores each text once, by its content hash, and keeps only the hash in the event. The codec is
@@ -58,7 +58,7 @@ class Event(Value):
 
     @property
     def precedes_takeover(self) -> bool:
-        """Whether a message with this event is accepted before the takeover, because decisions depend on the event."""
+        """Whether this event must be recorded before the takeover, because decisions depend on the event."""
         return False
 
 

@@ -268,12 +268,12 @@ class Ledger:
 
     @property
     def used(self) -> Amount:
-        """All amounts that are charged, without reservations."""
+        """The spent and unknown amounts together."""
         return self.spent + self.unknown
 
     @property
     def committed(self) -> Amount:
-        """All amounts that count against the limits."""
+        """The spent, unknown and reserved amounts together, which count against the limits."""
         return sum(self.reserved.values(), self.used)
 
     @property

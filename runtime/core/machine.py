@@ -58,7 +58,7 @@ class Summary:
 
     status: str
     detail: str = ""
-    """The outcome, the id of the open question, or the reason of parking."""
+    """The outcome, the id of the open question, or the reason for parking."""
     waiting_since: float | None = None
     """The time at which the run began to wait for a person."""
     next_wake: float | None = None
@@ -113,14 +113,14 @@ class Machine(Protocol[S, E, M]):
         """Return the requested work without an answer, by request id."""
 
     def brief(self, state: S, work: Work) -> Any:
-        """Return everything that the actor of this work may see. Called with the state when the work starts."""
+        """Return everything that the actor of this work may see. It is called with the state when the work starts."""
 
     def summary(self, state: S) -> Summary:
         """Return the content of the run's status row."""
 
 
 def fold(machine: Machine[S, E, Any], events: Iterable[E], state: S | None = None) -> S:
-    """Return the state after the events. They are applied to `state`; None means the initial state."""
+    """Apply the events to `state`, and return the new state. None means the initial state."""
     current = machine.initial() if state is None else state
     for event in events:
         current = machine.evolve(current, event)

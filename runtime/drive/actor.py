@@ -1,4 +1,4 @@
-"""Actors: an address, a handler, a mailbox, and the treatment of exceptions.
+"""Actors. An actor has an address, a handler and a mailbox.
 
 An actor keeps no state between pieces of work. An exception in a handler is a bug. Repeatable work is tried again a
 limited number of times (the restart intensity of OTP). Other work, and work that keeps failing, is answered with

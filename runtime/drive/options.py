@@ -115,11 +115,12 @@ class LeaseTerms:
 
     owner: str
     ttl: float = 30.0
-    """The length of a lease in seconds. It is renewed four times within this time."""
+    """The length of a lease in seconds. The driver renews the lease four times within this length."""
     poll: float = 0.25
     """The seconds between two checks of the inbox by a driver that no host wakes."""
     dead: Dead = nobody
-    """Returns whether another owner has certainly ended, so that nobody waits for the lease of a killed process."""
+    """A function that returns whether another owner has certainly ended. Nobody waits for the lease of such an owner.
+    """
     kinds: Formats | None = None
     """The kinds and formats of runs that the driver can drive; None for all."""
 

@@ -75,7 +75,7 @@ class Pause(Generic[S, E]):
 def pause(
     machine: Machine[S, E, Any], free: Prefix[S, E], spent: HomeBudgetSpent, now: float, mono: float
 ) -> Pause[S, E]:
-    """Return the pause of the machine after the message that the daily budget is spent.
+    """Tell the machine that the daily budget is spent, and return the pause that the machine makes.
 
     `now` and `mono` are the times of this message. Raises `spent` if the machine cannot pause.
     """
@@ -240,8 +240,8 @@ class RunLog(Generic[S, E]):
         With `waits`, wait while the disk is full, or the journal is busy or cannot be reached. Raise the error instead
         if a stop was requested, or if the run is new and loses nothing.
 
-        The first append of a new run admits the run. Raises the errors of `Journal.append`: `Fenced`, `StorageFull`,
-        `JournalBusy`, `HomeBudgetSpent`; for a new run also `RunExists`.
+        The first append of a new run also stores and claims the run. Raises the errors of `Journal.append`: `Fenced`,
+        `StorageFull`, `JournalBusy`, `HomeBudgetSpent`; for a new run also `RunExists`.
         """
         facts = [Fact(event, message) for event, message in zip_longest(events, inbox)]
         summary = self._machine.summary(state)

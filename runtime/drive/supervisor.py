@@ -1,8 +1,8 @@
 """The supervisor: the only writer of a run's records, and the only owner of the nursery for its work.
 
 It has one loop: receive a message, `accept`, `advance` until nothing follows, append durably (`RunLog`), log, compare.
-The comparison starts outstanding work that is not running, and cancels running work that is not outstanding. A new run,
-a resumed run and a pruned branch are treated alike.
+The comparison starts outstanding work that is not running, and cancels running work that is not outstanding. So a new
+run, a resumed run and a pruned branch need no code of their own.
 
 Back-pressure: the supervisor's channel has size zero. Envelopes are sent without waiting, because an actor with a full
 mailbox may itself wait for the supervisor.
@@ -52,8 +52,8 @@ class Supervisor(Generic[S, E, M]):
         """Store the arguments. Nothing is read or claimed yet.
 
         Work for other addresses than those of `actors` is left to people. `trace` returns the fields of log lines about
-        an event. Records of a `snapshot` are not read again. An `admission` is for a new run. With `tells_day`, the
-        machine is told after each request how much of the daily budgets is committed.
+        an event. Records of a `snapshot` are not read again. `admission` is given only for a new run. With `tells_day`,
+        the machine is told after each request how much of the daily budgets is committed.
         """
         self.run = run
         self._machine, self._journal, self._now = machine, journal, journal.now
@@ -233,7 +233,7 @@ class Supervisor(Generic[S, E, M]):
         return work.until - self._now() > (self._rest_after or ROUNDING)
 
     def _will_continue(self, state: S) -> bool:
-        """Return whether work in this process will advance a run in this state. Then another message will come."""
+        """Return whether work in this process will advance a run in this state. If so, another message will come."""
         outstanding = self._machine.outstanding(state).values()
         return any(work.address in self._mailboxes and not self._may_release(work) for work in outstanding)
 
@@ -403,7 +403,7 @@ class Supervisor(Generic[S, E, M]):
                 await self._pass_on(message)
 
     async def _process_inbox(self) -> bool:
-        """Process the messages in the inbox now. Return whether there were any."""
+        """Process the messages in the inbox now. Return whether there were any messages."""
         messages = await self._read_inbox()
         for message in messages:
             await self._process_delivery(message)

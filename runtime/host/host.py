@@ -56,7 +56,7 @@ class Placing:
     """The jobs of one worker."""
 
     def __init__(self, dispatcher: Dispatcher, dead: Dead, kinds: Formats | None) -> None:
-        """Take the engine, the function that recognises dead owners of leases, and the kinds of runs of this host."""
+        """Store the engine, the function that recognises dead owners of leases, and the kinds of runs of this host."""
         self._dispatcher, self._dead, self._kinds = dispatcher, dead, kinds
         self._held: dict[str, Job] = {}
         self._ended: list[Job] = []

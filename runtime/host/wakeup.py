@@ -30,7 +30,7 @@ PATH_BYTES_MAX = 100
 
 
 class WakeUp(Protocol):
-    """How a process that has written to a journal wakes the hosts of that journal."""
+    """The port by which a process that has written to a journal wakes the hosts of that journal."""
 
     def wake(self) -> None:
         """Wake every host. Never blocks, and never fails: hosts also poll."""
@@ -45,7 +45,7 @@ class WakeUp(Protocol):
 
 
 class NoWakeUp:
-    """Wakes nobody: hosts find out by polling."""
+    """Wakes no host, so that hosts notice new records only by polling."""
 
     def wake(self) -> None:
         """Do nothing."""

@@ -253,7 +253,7 @@ class AnswerReader(ABC):
             self._stop_at_limit(f"more than {self._events_max:,} events")
             return True
         if has_more_values(data, VALUES_MAX):
-            self._stop_at_limit(f"an event of more than {VALUES_MAX:,} values")
+            self._stop_at_limit(f"an event with more than {VALUES_MAX:,} values")
             return True
         try:
             event = json.loads(data)

@@ -1,6 +1,6 @@
 """Context windows: the largest size of a prompt and its reply in tokens, as a model's server states it.
 
-A prompt that cannot fit is not sent. This needs no tokenizer. A token of text, code or JSON has fewer than
+A prompt that cannot fit is not sent. This check needs no tokenizer. A token of text, code or JSON has fewer than
 `TOKEN_BYTES` bytes on average, so the bytes give a lower bound of the tokens. A prompt that may fit is sent, and the
 server decides.
 """
@@ -17,7 +17,7 @@ from runtime.models.port import Fault, FaultKind, ModelRequest
 from runtime.models.providers import OPENAI_URL, is_local
 
 TOKEN_BYTES = 6
-"""An upper bound of the mean bytes per token in a text without runs of white space. English prose has 4 to 5."""
+"""An upper bound of the mean bytes per token in a text without consecutive white space. English prose has 4 to 5."""
 ASK_SECONDS = 2.0
 """The longest time to wait for the server to name its context window, in seconds."""
 ASKED_FROM_TOKENS = 300
@@ -43,7 +43,7 @@ class ContextWindow:
 
 
 def least_tokens(text: str) -> int:
-    """Return a lower bound of the tokens in a text. A run of white space counts as one character."""
+    """Return a lower bound of the tokens in a text. Consecutive white space counts as one character."""
     return len(" ".join(text.split()).encode(errors="replace")) // TOKEN_BYTES
 
 

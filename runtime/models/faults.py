@@ -1,4 +1,4 @@
-"""Faults of a request to a model, from status codes, headers and exceptions, without the API key in their texts.
+"""Makes the faults of model requests from status codes, headers and exceptions. Their texts never contain the API key.
 
 Texts from a provider are for people only. They are cut and cleaned of secrets, and never interpreted.
 """
@@ -236,7 +236,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds that the server asks to wait, from `retry-after-ms` or `retry-after` (RFC 9110, 10.2.3).
 
     Some servers send a time in seconds since 1970 (`_TIME_MIN`). A date is compared with the response's own `date`, if
-    there is one, so a wrong clock here has no effect.
+    there is one, so a wrong clock of this machine has no effect.
     """
     if (exact := _number(headers.get("retry-after-ms"))) is not None:
         return exact / 1000

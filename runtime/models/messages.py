@@ -157,10 +157,7 @@ def _message(body: bytes) -> _Message:
 
 
 def _with_escapes(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of an object.
-
-    Lone surrogates in the text of a block are escaped. A tool's input is JSON already.
-    """
+    """Return the fields of a content block, with lone surrogates escaped if it is a text block."""
     text = fields.get("text")
     return (
         {**fields, "text": escape_surrogates(text)}

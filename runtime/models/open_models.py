@@ -41,10 +41,10 @@ async def open_openai(
 ) -> AsyncIterator["OpenAIModel"]:
     """Open a model of an OpenAI-compatible server, by default OpenAI itself, and close it at the end of the block.
 
-    Requests use chat completions, or with `responses` the Responses API. The environment names the proxies; a server on
-    this machine has none. `stall_seconds` is the longest silence in a reply that has begun; None computes it from the
-    time limit of the call. `prompt_cache` says which servers get the fields of the prompt cache. `servers` has the
-    home's knowledge about its servers; None for no knowledge.
+    Requests use chat completions, or with `responses` the Responses API. Proxies are taken from the environment, except
+    for a server on this machine. `stall_seconds` is the longest silence in a reply that has begun; None computes it
+    from the time limit of the call. `prompt_cache` says which servers get the fields of the prompt cache. `servers` has
+    the home's knowledge about its servers; None for no knowledge.
 
     Raises:
         UsageProblem: for a key, base URL or proxy that is not valid.

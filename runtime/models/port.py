@@ -1,7 +1,7 @@
 """The port of models: complete one request, and return a reply or a fault.
 
-A fault of the transport is also a value (`Fault`), because it crosses a mailbox. Its cost depends on whether the
-request may have reached the provider.
+A fault of the transport is also a value (`Fault`), because it crosses a mailbox. The cost of a fault depends on whether
+the request may have reached the provider.
 """
 
 from collections.abc import Callable, Mapping
@@ -135,9 +135,11 @@ class Reply:
     """The usage that the provider reported; None if it reported none."""
     model: str
     finish_reason: str = "stop"
-    """Why the model stopped, in OpenAI's words."""
+    """The reason why the model stopped, under OpenAI's name."""
     mode: str = "text"
-    """How structure was requested: `json_schema`, `json_object`, `tool`, `tool_offered` or `text`."""
+    """The way in which a structured reply was requested: `json_schema`, `json_object`, `tool`, `tool_offered` or
+    `text`.
+    """
     notices: tuple[str, ...] = ()
     """Notices for people about the reply, such as a refused parameter or an unusual place of the text."""
     original: str = ""

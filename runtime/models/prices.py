@@ -15,8 +15,8 @@ def find_price(
     """Return the price of a model at a server; None if it is unknown.
 
     `own` is the user's own price table by model name, and takes precedence. `base_url` selects the provider (None:
-    OpenAI), because prices differ between providers. `at` (UTC seconds since 1970) is the day whose prices count. If
-    prices change with the hour, the highest price counts. The list is the snapshot in genai-prices; nothing is
+    OpenAI), because prices differ between providers. `at` (UTC seconds since 1970) selects the day of the prices. If
+    prices change with the hour, the highest price is used. The list is the snapshot in genai-prices; nothing is
     downloaded.
     """
     if own is not None and name in own:
@@ -78,7 +78,7 @@ def _tiers(prices: Any, kind: str) -> tuple[Any, ...]:
 
 
 def _rates(lists: list[Any], input_tokens: int) -> dict[str, Any]:
-    """Return the highest rates in the lists for prompts of a length."""
+    """Return the highest rate of each kind of token in some price lists, for prompts of a length."""
     kinds = [kind for kind in _RATES if any(_own_rate(prices, kind, input_tokens) is not None for prices in lists)]
     return {
         f"{kind}_per_token_usd": max(_rate(prices, kind, input_tokens) for prices in lists) / MTOK for kind in kinds

@@ -13,7 +13,7 @@ from runtime.models.port import Fault, FaultKind
 
 
 class CallSlot(Protocol):
-    """A function that opens a slot of a run."""
+    """A function that opens a slot for a call of a run."""
 
     def __call__(self, model: str = "", /) -> AbstractAsyncContextManager[Any]:
         """Open a context that waits for a free slot at its start, and frees the slot at its end.

@@ -69,11 +69,11 @@ def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
     if not is_name(host):
         raise UsageProblem("the host's name is not valid", place=place, hint=f"such as {OPENAI_URL}")
     if "@" in parts.netloc:
-        raise UsageProblem("holds a user name or password", place=place, hint="put the key into OPENAI_API_KEY")
+        raise UsageProblem("contains a user name or password", place=place, hint="put the key into OPENAI_API_KEY")
     if parts.query or parts.fragment:
-        raise UsageProblem("holds a query or fragment", place=place, hint="end the URL after its path, such as /v1")
+        raise UsageProblem("contains a query or fragment", place=place, hint="end the URL after its path, such as /v1")
     if any(character.isspace() or not character.isprintable() for character in parts.geturl()):
-        raise UsageProblem("holds white space or control characters", place=place, hint=f"such as {OPENAI_URL}")
+        raise UsageProblem("contains white space or control characters", place=place, hint=f"such as {OPENAI_URL}")
     if parts.scheme == "http" and not is_local(host):
         raise UsageProblem(
             "plain http would send the key and the prompt unencrypted",
@@ -98,7 +98,7 @@ def check_key(text: str, *, place: str) -> str:
     """Return an API key without blanks around it. Raises `UsageProblem` for a text that cannot be a key."""
     key = text.strip()
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise UsageProblem("has characters that no key contains", place=place, hint="copy the key again")
+        raise UsageProblem("contains characters that are not allowed in a key", place=place, hint="copy the key again")
     return key
 
 
@@ -111,9 +111,10 @@ def is_name(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether the host is this machine: `localhost`, a loopback address, or the unspecified one.
+    """Return whether the host is this machine: `localhost`, a loopback address, or the unspecified address.
 
-    Names below `localhost` do not count. RFC 6761 reserves them for this machine, but some resolvers ask a name server.
+    Subdomains of `localhost` do not count. RFC 6761
+    reserves them for this machine, but some resolvers ask a name server.
     """
     name = host.lower().rstrip(".")
     address = _address(name)
@@ -351,9 +352,9 @@ def matches_marks_only(model: str) -> bool:
 def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marked: bool) -> dict[str, Any]:
     """Return a body of an OpenAI interface with the run's cache key. With `marked`, its messages get marks.
 
-    One mark ends the system message. Further marks end those prefixes of the user message that later requests may
-    repeat. The provider accepts four marks. The provider's default mark at the end of the prompt is disabled, because
-    no other prompt begins with this whole prompt.
+    One mark is at the end of the system message. The other marks are at the ends of the prefixes of the user message
+    that later requests may repeat. The provider accepts four marks. The provider's default mark at the end of the
+    prompt is disabled, because no other prompt begins with this whole prompt.
     """
     fields = dict(body)
     if request.run:

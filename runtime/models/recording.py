@@ -1,6 +1,6 @@
-"""Recorded replies of a run or of a file, by a fingerprint of the prompt.
+"""A model that answers with recorded replies of a run or a file. Replies are found by a fingerprint of the prompt.
 
-A file contains no secrets: prompts and replies pass the redactor first. Fingerprints are computed from redacted
+A file contains no secrets: secrets are removed from prompts and replies first. Fingerprints are computed from redacted
 prompts, so they neither reveal a secret nor depend on it.
 """
 

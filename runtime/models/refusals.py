@@ -29,7 +29,7 @@ class Refusable:
     """A parameter that servers are known to refuse."""
 
     named: tuple[str, ...] = ()
-    """The words that name the parameter in a refusal, in lower case; empty for its own name."""
+    """The words for the parameter in refusals, in lower case; empty if refusals use the parameter's own name."""
     instead: str = ""
     """The parameter's other name; empty if it has no other name."""
     weaker: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Asking:
     rows: Refusals
     """The parameters that can be changed."""
     ways: dict[str, str]
-    """How parameters are sent now."""
+    """The ways in which parameters are sent now."""
     own: Collection[str] = ()
     """The names of the user's settings, and the names under which they are sent."""
     refused: list[str] = field(default_factory=list)
@@ -72,7 +72,9 @@ class Asking:
         return body
 
     def change_ways(self, fault: Fault, sent: Collection[str], mode: str) -> bool:
-        """Change `ways` if a fault refuses a parameter that can be sent in another way. Return whether a way is left.
+        """Change `ways` if a fault refuses a parameter that can be sent in another way.
+
+        Return whether the call can be sent again.
 
         `sent` has the parameters of the request. `mode` is the way in which a structured reply was requested.
         """

@@ -24,7 +24,7 @@ _STRING_OR_MARK = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
 def has_more_values(text: str | bytes, limit: int) -> bool:
     """Return whether a JSON text has more values than `limit`, counted by its commas and opening brackets.
 
-    Commas and brackets in strings do not count. Linear in the text, which need not be valid JSON.
+    Commas and brackets in strings do not count. The check takes linear time. The text need not be valid JSON.
     """
     if isinstance(text, bytes):
         if sum(map(text.count, _QUICK_BYTES)) <= limit:
@@ -41,7 +41,7 @@ def has_more_values(text: str | bytes, limit: int) -> bool:
 
 
 class ReplyCode(StrEnum):
-    """Why a reply has no value. The strings are codes of findings; policies name them."""
+    """The reason why a reply has no JSON value. The strings are codes of findings, which policies name."""
 
     EMPTY = "reply.empty"
     TOO_LARGE = "reply.too_large"
@@ -108,11 +108,12 @@ _PYTHON_NAMES = {"True": "true", "False": "false", "None": "null"}
 def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_MAX) -> Parsed | Unreadable:
     """Return the one JSON value in a model's reply, or why there is no value.
 
-    The candidates, in this order: the whole text if it is an object or array; the first fenced object, else the first
-    fenced array; the text from the first brace to the last, or from the first bracket to the last if the brackets
-    enclose the braces; a bare scalar. The whole text is the first candidate, because a fence inside JSON is part of a
-    string. A candidate that is not JSON but a Python literal (single quotes, `True`, `None`) is read as such a literal,
-    because some models write Python. Nothing else is repaired here (`runtime.models.http_model`).
+    The first candidate is the whole text, if it is an object or array. The second is the first fenced object, else the
+    first fenced array. The third is the text from the first brace to the last, or from the first bracket to the last if
+    the brackets enclose the braces. The last is a bare scalar. The whole text is the first candidate, because a fence
+    inside JSON is part of a string. A candidate that is not JSON but a Python literal (single quotes, `True`, `None`)
+    is read as such a literal, because some models write Python. Nothing else is repaired here
+    (`runtime.models.http_model`).
 
     If no candidate parses, the first error that is not `NOT_JSON` is returned, else the last candidate's error.
     """
@@ -238,7 +239,7 @@ class _Stop(ValueError):
 
 
 def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
-    """Parse one JSON text strictly (RFC 8259). Refuse a text that other readers would read differently."""
+    """Parse one JSON text strictly (RFC 8259). Reject a text that other JSON parsers would read differently."""
     if has_more_values(text, VALUES_MAX):
         return Unreadable(ReplyCode.TOO_LARGE, f"The JSON has more than {VALUES_MAX:,} values; be briefer.")
     if _too_deep(text, depth_max):

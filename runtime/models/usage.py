@@ -77,9 +77,9 @@ def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
 def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usage:
     """Return the usage of a call from its two totals and the parts that servers report in several places.
 
-    OpenAI counts cached and reasoning tokens within the totals. Anthropic's names for cached tokens are counted beside
-    the prompt, unless `total_tokens` or OpenAI's details say otherwise. Tokens in `total_tokens` beyond prompt and
-    completion count as output: some servers report reasoning so. Usage that fits none of these rules counts as
+    OpenAI counts cached and reasoning tokens within the totals. Cached tokens under Anthropic's names are added to the
+    prompt's tokens, unless `total_tokens` or OpenAI's details say otherwise. Tokens in `total_tokens` beyond prompt and
+    completion count as output: some servers report reasoning in this way. Usage that fits none of these rules counts as
     contradictory.
     """
     prompt_parts, completion_parts = (

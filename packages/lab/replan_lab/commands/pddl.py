@@ -133,7 +133,7 @@ def check(
     if assurance is not None:
         check_assurance(level)
     if (domain, problem, *plans).count("-") > 1:
-        raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
+        raise UsageProblem("standard input is named twice", place="-", hint="use - only once")
     task = task_in(PddlTexts(domain=_text(domain), problem=_text(problem)), domain, problem)
     worst, output = Exit.OK, CheckOutput("json" if as_json else form, single=len(plans) == 1)
     for name in plans:
@@ -156,7 +156,7 @@ def _read_task(domain: str, problem: str) -> str:
     from replan_lab.pddl.planning import problem_text
 
     if domain == problem == "-":
-        raise UsageProblem("standard input is named twice", place="-", hint="name a file for one of the two")
+        raise UsageProblem("standard input is named twice", place="-", hint="use - only once")
     return problem_text(PddlTexts(_text(domain), _text(problem)), domain, problem)
 
 

@@ -194,9 +194,9 @@ def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:
         f"one visit{patience}, at most {preference.cap} calls."
     )
     yield (
-        f"They do best in {preference.worlds} of {len(fit.worlds)} simulated worlds that fit the model: "
-        f"{preference.success:.0%} of the tasks in {preference.calls:.1f} calls, {100 * preference.ahead:+.1f} points "
-        "against the usual settings, calls paid for."
+        f"These settings do best in {preference.worlds} of {len(fit.worlds)} simulated worlds that fit the model. "
+        f"On average, they solve {preference.success:.0%} of the tasks with {preference.calls:.1f} calls each. "
+        f"After the price of the calls, their lead over the usual settings is {100 * preference.ahead:+.1f} points."
     )
 
 

@@ -63,7 +63,7 @@ def whatif(
     everything: bool,
     as_json: bool,
 ) -> int:
-    """Decide recorded runs again under an edited workflow, guard, policy or program, and compare.
+    """Replay recorded runs under an edited workflow, guard, policy or program, and compare decisions.
 
     Nothing is called and nothing is written. Without an edit, this program is compared with the program that recorded
     the run. Without RUN, all runs of the home are replayed, waiting runs first; --workflow then applies only to runs of

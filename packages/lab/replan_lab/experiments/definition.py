@@ -150,11 +150,11 @@ class Experiment(Config):
     caps.
     """
     mean_of_worlds: bool = False
-    """Whether the table `worlds` has the mean over all models of the differences at the baseline's mean calls. The
-    models must share problems and seeds. Needs `caps`.
+    """Whether there is a table `worlds`. It has the differences at the baseline's mean calls, as means over all models.
+    The models must share problems and seeds. Needs `caps`.
     """
     baseline_cap: Count = 30
-    """The cap of the baseline. At the baseline's mean calls within it, the other arms are compared."""
+    """The cap of the baseline. The other arms are compared at the baseline's mean calls within this cap."""
     baseline: str
     """The arm with which other arms of the same model are compared: `PIPELINE`, or `PIPELINE/SEARCH`."""
     budget: Spending = Field(default_factory=Spending)
@@ -196,7 +196,7 @@ class Experiment(Config):
         return self.max_calls or max(self.caps, default=None)
 
     def references(self) -> dict[str, str]:
-        """Return the name of the baseline with the same model, for each arm."""
+        """Return, for each arm, the name of the baseline with the same model."""
         baselines = {arm.model: arm.name for arm in self.arms() if arm.label == self.baseline}
         return {arm.name: baselines[arm.model] for arm in self.arms()}
 
@@ -286,7 +286,9 @@ class ExperimentProblem:
     """A problem that the arms of an experiment are tried on."""
 
     name: str
-    """The name in the tables, unique in the experiment: the name of its file, or the id in its line."""
+    """The name in the tables, which is unique in the experiment. It is the name of the problem's file, or the id in its
+    line.
+    """
     text: str
     """The problem statement, which the run gets unchanged."""
     category: str = ""

@@ -200,7 +200,10 @@ def _at_mean(curve: Curve, base: Curve, baseline_cap: int, z: float) -> tuple[Ro
 
 
 def interpolate(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:
-    """Return the success of each pair at these mean calls, interpolated between two caps, and the mean calls."""
+    """Return the success of each pair at the mean calls `target`, and the mean calls that are reached.
+
+    The success is interpolated between two caps.
+    """
     points = [(cap, fmean(calls for _, calls in curve.at(cap).values())) for cap in curve.caps()]
     for (cap, mean), (following, following_mean) in pairwise(points):
         if mean <= target < following_mean:

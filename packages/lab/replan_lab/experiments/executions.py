@@ -107,7 +107,7 @@ class ExecutionSetup:
 
 @dataclass(frozen=True)
 class PreparedExecutions:
-    """An experiment about executions, checked and ready to run."""
+    """A checked experiment about executions, which is ready to run."""
 
     experiment: ExecutionExperiment
     setups: tuple[ExecutionSetup, ...]

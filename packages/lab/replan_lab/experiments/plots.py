@@ -68,7 +68,7 @@ def curves(
 ) -> str:
     """Return a plot with one line per name, each with a band of its intervals; y is a share, from 0 to 1.
 
-    Few points have markers. With `ticks`, the x axis is logarithmic and has only these ticks.
+    If there are few points, they have markers. With `ticks`, the x axis is logarithmic and has only these ticks.
     """
 
     def draw(axes: "Axes") -> None:

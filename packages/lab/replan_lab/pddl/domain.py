@@ -25,7 +25,7 @@ class Atom(NamedTuple):
         return f"({' '.join((self.predicate, *self.terms))})"
 
     def substitute(self, values: Mapping[str, str]) -> "Atom":
-        """Return the atom with the values of its variables."""
+        """Return the atom with its variables replaced by their values."""
         return Atom(self.predicate, tuple(values.get(term, term) for term in self.terms))
 
 
@@ -37,7 +37,7 @@ class Literal(NamedTuple):
     """Whether the atom must hold; if not, it must not hold."""
 
     def substitute(self, values: Mapping[str, str]) -> "Literal":
-        """Return the literal with the values of its variables."""
+        """Return the literal with its variables replaced by their values."""
         return Literal(self.atom.substitute(values), self.positive)
 
     def __str__(self) -> str:

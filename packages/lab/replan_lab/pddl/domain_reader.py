@@ -294,7 +294,7 @@ def _check_requirements(by_head: Mapping[str, Sequence[Form]], source: PddlFile)
 
 
 def _read_typed_names(items: Sequence[Expression], source: PddlFile) -> Iterator[tuple[Word, Word | None]]:
-    """Yield the names of a typed list with their types; the type is None if the list gives no type."""
+    """Yield the names in a typed list with their types. The type is None if the list has no type for the name."""
     names: list[Word] = []
     rest = iter(items)
     for item in rest:

@@ -32,7 +32,7 @@ class TooManyOutcomes(Exception):
 
 
 class AtomChange(NamedTuple):
-    """How one outcome of an action changes the state."""
+    """The change of the state by one outcome of an action."""
 
     adds: frozenset[Atom]
     deletes: frozenset[Atom]
@@ -57,7 +57,10 @@ class GroundAction(NamedTuple):
         return all(holds(literal, state) for literal in self.condition)
 
     def effect_condition_atoms(self) -> frozenset[Atom]:
-        """Return the atoms in the conditions of the action's conditional effects, which decide what it does."""
+        """Return the atoms in the conditions of the action's conditional effects.
+
+        They decide which effects the action has.
+        """
         return frozenset(
             literal.atom
             for conditional in _conditionals(self.effect)

@@ -84,7 +84,8 @@ class PddlJudgement:
     failure: FirstFailure | None
     """The first action that cannot run; None if all actions can run, or if the level does not check this."""
     unmet_goals: tuple[str, ...]
-    """The conditions of the goal that do not hold at the end, as PDDL, sorted; empty unless every action can run."""
+    """The conditions of the goal that do not hold at the end, as PDDL, sorted. They are empty if an action cannot run.
+    """
     translation: Translation
     repairs: tuple[Repair, ...] = ()
     """The suggested actions. They come before the first failing action, so that it can run, or else at the end, so that
@@ -271,7 +272,7 @@ def make_plan(context: Context) -> str:
 
     This function is the generator `PddlPlanGenerator`. If there are no accepted actions, or if they are not a valid
     plan, the text is an empty object, which the guard of the plan rejects. The generator checks each action again,
-    because a workflow may accept actions with another guard than `pddl_actions`.
+    because a workflow may use another guard than `pddl_actions` for them.
     """
     return json.dumps(_plan_for(context))
 

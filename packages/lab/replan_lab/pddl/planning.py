@@ -117,7 +117,7 @@ def _refusal(message: str) -> Fault:
 
 
 def make(engine: str, _: Mapping[str, str]) -> PlannerModel:
-    """Return the model `planner:ENGINE`. An empty `engine` stands for any planner that fits the problem.
+    """Return the model `planner:ENGINE`. An empty `engine` means any planner that supports the problem.
 
     Raises `UsageProblem` if the library is missing, or does not have the planner.
     """

@@ -52,7 +52,7 @@ def repairs_for(
 ) -> tuple[Repair, ...]:
     """Return at most `REPAIRS_MAX` actions that make unmet literals of `needed` true, the best first.
 
-    Actions after which all of `needed` holds come first, then other actions that can run.
+    The first ones are actions after which all literals of `needed` hold. The others are actions that can run.
     """
     lacking = [literal for literal in needed if not holds(literal, state) and literal.atom.predicate != EQUAL]
     search = _Search(domain, problem, frozenset(state), needed)
@@ -104,7 +104,10 @@ class _Search:
     def _unify(
         self, pattern: Atom, atom: Atom, values: Mapping[str, str], schema: ActionSchema
     ) -> dict[str, str] | None:
-        """Return `values` and the objects of fitting types that make the pattern equal to the atom, or None."""
+        """Return `values`, extended by the objects that make the pattern equal to the atom.
+
+        Return None if no objects of the right types do so.
+        """
         kinds, result = dict(schema.parameters), dict(values)
         for term, name in zip(pattern.terms, atom.terms, strict=True):
             if term not in kinds:

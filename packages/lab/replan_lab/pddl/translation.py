@@ -2,8 +2,9 @@
 
 Each action becomes a step that cannot fail and that waits for the step before it. An atom becomes a token. If some
 condition requires that an atom does not hold, a second token represents the atom's absence. The alternatives of `oneof`
-become outcomes. A conditional effect becomes a plain effect if all possible states agree on its condition. If the
-states differ, the action becomes one step for each case. Tokens that count the actions then order the steps.
+become outcomes. A conditional effect becomes an unconditional effect, or is left out, if its condition has the same
+value in all possible states. If the states differ, the action becomes one step for each case. Tokens that count the
+actions then order the steps.
 """
 
 from collections.abc import Iterable, Sequence
@@ -63,7 +64,10 @@ class Translation:
 
 
 def _step_name(index: int, actions: Sequence[PlanAction]) -> str:
-    """Return the id of the step of an action: its number, with leading zeros, and the action as PDDL."""
+    """Return the id of an action's step.
+
+    It consists of the step's number, with leading zeros, and the action as PDDL.
+    """
     return f"{index + 1:0{len(str(len(actions)))}d} {actions[index]}"
 
 
@@ -119,7 +123,7 @@ class _Progression:
     def _record_step(self, step: GroundAction, states: States) -> States:
         """Record what a step does in these states, and return the states after it.
 
-        If more than `STATES_MAX` states are possible, only some of them are returned, but still more than `STATES_MAX`.
+        If there are more than `STATES_MAX` such states, only some of them are returned, but more than `STATES_MAX`.
         """
         atoms = sorted(step.effect_condition_atoms())
         groups: dict[tuple[bool, ...], list[frozenset[Atom]]] = {}

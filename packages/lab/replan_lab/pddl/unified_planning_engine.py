@@ -42,9 +42,9 @@ _NEVER = (Literal(Atom(EQUAL, ("true", "false"))),)
 class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the library has no types
     """Validates sequential plans with the guards of plans, at the level `medium`.
 
-    It accepts action-based problems with types, negative conditions, equality and conditional effects, without metrics,
-    and plans of at most `ACTIONS_MAX` actions. If it cannot judge a plan, the status is UNKNOWN, with the reason in the
-    log.
+    It supports action-based problems with types, negative conditions, equality and conditional effects, but without
+    metrics. A plan may have at most `ACTIONS_MAX` actions. If it cannot judge a plan, the status is UNKNOWN, with the
+    reason in the log.
     """
 
     def __init__(self, **options: Any) -> None:  # noqa: ARG002 -- the library gives an environment, which is not needed
@@ -121,7 +121,7 @@ def model_of(problem: Any) -> tuple[PddlDomain, PddlProblem]:
     """Return a problem of the library as a domain and a problem.
 
     Raises:
-        UPUsageError: the problem has a part that is not supported, which the message names.
+        UPUsageError: the problem has an unsupported part. The message names the part.
     """
     if not isinstance(problem, Problem):
         raise UPUsageError(f"problems of the type {type(problem).__name__} are not supported")

@@ -132,7 +132,7 @@ class AuthorLines:
         }
 
     def at(self, first: float) -> FittedAuthor:
-        """Return the author with this share of accepted first attempts."""
+        """Return the author whose share of accepted first attempts is `first`."""
         mean = min(max(first, LEAST), 1 - LEAST)
         values = {name: back(float(np.polyval(self._lines[name], _logit(mean)))) for name, _, back in _SCALES}
         return FittedAuthor(mean=mean, **values)

@@ -37,7 +37,7 @@ PATTERNS: Mapping[str, str] = {
 """The patterns for names of models, by recorded model. The longest pattern that matches a name is used."""
 _HEAD = (
     "# Shares that are known of a model before a run. `repeats`: how often a retry repeats the rejected answer.",
-    "# Names are compared in lower case. The longest matching pattern counts. Other models have the policy's `author`.",
+    "# Names are compared in lower case. The longest matching pattern is used. Other models use the policy's `author`.",
 )
 
 

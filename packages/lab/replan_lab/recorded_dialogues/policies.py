@@ -82,7 +82,7 @@ def _first(seen: Seen, *moves: Move) -> Move:
 
 
 def repeat_rule(seen: Seen) -> Move:
-    """Begin another dialogue if the model repeats at least half of its rejected attempts; otherwise retry."""
+    """Begin another dialogue if the model repeats at least half of its rejected attempts. Otherwise, retry."""
     if seen.known.repeats >= 0.5:
         return _first(seen, Move.AFRESH, Move.RETRY)
     return _first(seen, Move.RETRY, Move.AFRESH)

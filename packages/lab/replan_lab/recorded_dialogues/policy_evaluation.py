@@ -107,7 +107,10 @@ def cases_of(records: Records) -> tuple[RecordedDialogue, ...]:
 
 
 def play(records: Records, dialogue: RecordedDialogue, policy: Policy, known: ModelRecord) -> Played:
-    """Return the results of a policy in a case, once for each dialogue that may be the next fresh attempt."""
+    """Return the results of a policy in a case.
+
+    There is one result for each dialogue that may be the next fresh attempt.
+    """
     others = records.others(dialogue)
     orders = [others[at:] + others[:at] for at in range(len(others))] if Move.RETRY in records.moves else [others]
     plays = [_play(records, dialogue, order, policy, known) for order in orders or [()]]
@@ -307,7 +310,7 @@ STOPS = {
 
 
 def _stops(dialogues: Sequence[RecordedDialogue]) -> Iterator[Row]:
-    """Yield, for each rule, the calls and the solved dialogues if this rule ends the dialogues."""
+    """Yield, for each rule, the number of calls and of solved dialogues if this rule ends the dialogues."""
     if all(len(dialogue.attempts) < 3 for dialogue in dialogues):
         return
     played = {name: [_until(dialogue, *limits) for dialogue in dialogues] for name, limits in STOPS.items()}
@@ -340,7 +343,7 @@ def plots_of(comparison: PlayedRecords, tables: Mapping[str, Table]) -> Iterator
     lines: dict[str, list[Point]] = {}
     for row in tables["budgets"]:
         lines.setdefault(str(row["arm"]), []).append(point_in(row, "success", "attempts"))
-    yield "budgets", curves("Success within some attempts", lines, "attempts", "success")
+    yield "budgets", curves("Success within a number of attempts", lines, "attempts", "success")
     moves: dict[str, dict[str, Point]] = {
         str(row["model"]): {
             move: Point(share, share, share)

@@ -23,7 +23,7 @@ _Task = tuple[int, int]
 
 
 def queue_table(records: Records) -> Table:
-    """Return the share of solved tasks by order and budget: the mean over models, with a bootstrap over tasks."""
+    """Return the share of solved tasks by order and budget. It is a mean over models, with a bootstrap over tasks."""
     names = sorted({task for _, task in records.by_task})
     by_model = [_tasks(records, model, names) for model in sorted({model for model, _ in records.by_task})]
     chance = np.random.default_rng(SEED)

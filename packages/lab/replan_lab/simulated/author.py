@@ -85,7 +85,7 @@ def address(profile: str, seed: int) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """A request to the simulated author, with the world in which it is answered."""
+    """A request to the simulated author, and the world that determines the reply."""
 
     world: World
     node: str
@@ -153,7 +153,7 @@ class Request:
 
 
 def answer(profile: AuthorProfile, seed: int, request: ModelRequest, name: str) -> tuple[Reply | Fault, float]:
-    """Return the reply, and its latency in seconds. An unknown role gives the fault `BAD_REQUEST`."""
+    """Return the reply, and its latency in seconds. For an unknown role, return the fault `BAD_REQUEST`."""
     world = World(profile, seed, str(request.material.get("specification", "")))
     prompt_bytes = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))
     return answer_in(world, request.request_id, request.material, prompt_bytes, name)
@@ -221,7 +221,7 @@ def _words_listed(request: Request, view: int) -> list[str]:
 
 
 def _part(request: Request) -> dict[str, Any]:
-    """Return the artifact of the recon, or of a step of a longer pipeline, which has the same form."""
+    """Return the artifact of a recon, or of another step of a longer pipeline. Both have the same form."""
     role = str(request.material["role"])
     view = request.view(role)
     return {

@@ -1,4 +1,7 @@
-"""The plans of the simulated author: a chain of steps, correct or with one defect that `plan_medium` finds."""
+"""The plans of the simulated author.
+
+A plan is a chain of steps. It is correct, or has one defect that `plan_medium` finds.
+"""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +39,9 @@ def simulate_plan(
     *,
     given: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return a plan with this goal. A defect is at the step number `position`, and its finding names the token `clue`.
+    """Return a plan with this goal.
+
+    A defect is in the step with the number `position`, and the finding about it names the token `clue`.
 
     With `given` facts, the chain leads from the given state to the given goal. The given goal then replaces the clue as
     the goal, so a step needs the clue instead.

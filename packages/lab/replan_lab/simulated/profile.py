@@ -88,7 +88,7 @@ class Critic(Config):
 
 
 class SimulatedPerson(Config):
-    """A person who answers questions about where the mistake is."""
+    """A person who answers questions about the step with the mistake."""
 
     accuracy: Share
     """The share of answers that name the level of the cause. Other answers name another level."""
@@ -280,9 +280,9 @@ def _check_sum(shares: Mapping[str, float] | Mapping[Defect, float], path: tuple
 
 
 def load_profile(name: str, *, place: str = "--model", own: Path | None = None) -> AuthorProfile:
-    """Return the profile of this name from the folder `own`, or else the shipped profile.
+    """Return the profile of this name from the folder `own`, or else the shipped profile of this name.
 
-    `place` is the flag or key that names it.
+    `place` is the flag or key that contains the name.
 
     Raises:
         UsageProblem: the profile does not exist or is invalid. The error has the file, the line and the nearest valid

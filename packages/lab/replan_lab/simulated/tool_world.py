@@ -107,7 +107,9 @@ class Ways:
     current: dict[str, int] = field(default_factory=dict)
 
     def next_plan(self, failed: str, tokens: Collection[str]) -> dict[str, Any] | None:
-        """Return a plan from the tokens that hold, with the next tool for the step `failed`; None if no tool is left.
+        """Return a plan that begins with the tokens that hold.
+
+        The step `failed` gets its next tool. Return None if the step has no further tool.
 
         With an empty `failed`, all tools stay the same.
         """
@@ -169,7 +171,7 @@ class Called:
 
 @dataclass
 class ToolWorld:
-    """The world of one trial. Calls of tools change which results really hold."""
+    """The world of one trial. Calls of tools change the results that really hold."""
 
     odds: ToolOdds
     task: Task

@@ -117,7 +117,7 @@ class VerdictFilter:
 
 
 def _silence_guard(make: GuardFactory) -> GuardFactory:
-    """Return a guard that accepts unreadable plans, because the plan guard rejects them with a filtered verdict."""
+    """Return a guard that accepts unreadable plans. The plan guard rejects them instead, with a filtered verdict."""
 
     def make_silenced(config: Mapping[str, Any]) -> Guard:
         guard = make(config)

@@ -283,7 +283,7 @@ def _value(curve: Curve, cap: int) -> float:
 
 
 def divide_calls(calls: int | None, tasks: int) -> int:
-    """Return how many calls one task may make if all tasks together may make `calls`.
+    """Return the limit of calls for one task if `calls` is the limit for all tasks together.
 
     Raises `UsageProblem` if `calls` is too small.
     """
@@ -296,7 +296,7 @@ def divide_calls(calls: int | None, tasks: int) -> int:
 
 
 def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
-    """Return the keys of a workflow about its calls.
+    """Return the workflow keys for the settings of model calls.
 
     The model is measured with these keys, and the written workflow has them too. They choose the prompts for a small
     context window, and the largest number of tokens in a reply.

@@ -138,7 +138,7 @@ def common_pairs(curves: Sequence[Curve]) -> list[tuple[str, int]]:
 
 
 def survivors(rows: Sequence[EntrantStanding]) -> list[str]:
-    """Return the better half of the entrants, rounded up, each judged by its best cap."""
+    """Return the better half of the entrants, rounded up. Each entrant is judged by its best cap."""
     names = list(dict.fromkeys(row.entrant for row in rows))
     return names[: math.ceil(len(names) / 2)]
 

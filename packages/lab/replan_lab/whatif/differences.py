@@ -97,7 +97,10 @@ def agrees(then: Any, now: Any, *, in_every_field: bool) -> bool:
 
 
 def reason_of(then: Any, now: Any) -> str:
-    """Return the cause of a difference in a few words that many runs may share. None stands for no decision."""
+    """Return the cause of a difference in a few words that many runs may share.
+
+    None means that there is no decision.
+    """
     match then, now:
         case None, _:
             return f"makes one decision more: {_sort(now)}"
@@ -175,7 +178,7 @@ class EditedRules:
 
 
 def mark_program(finding: RunComparison, *, without_edit: bool) -> RunComparison:
-    """Return a comparison that also says whether the program differs without the edit."""
+    """Return the comparison, marked if the program decides differently even without the edit."""
     reason = "even without the edit, this program decides differently from the program that made the run"
     return replace(finding, without_edit=True, reason=reason) if without_edit else finding
 
@@ -186,7 +189,7 @@ SHOWN_MAX = 20
 _WORDS = {
     FoldOutcome.SAME: "all decisions are the same",
     FoldOutcome.DIFFERS: "differs",
-    FoldOutcome.NEEDS_REPLY: "needs a reply that nobody recorded",
+    FoldOutcome.NEEDS_REPLY: "needs a reply that was not recorded",
     FoldOutcome.FAILED: "could not be replayed",
     FoldOutcome.UNREADABLE: "cannot be read",
     FoldOutcome.NOT_AFFECTED: "not affected",

@@ -179,7 +179,7 @@ def _guard_inputs(workflow: Workflow, step: str) -> tuple[Any, ...]:
 def _with_guards(config: RunConfig, guards: Mapping[str, str]) -> Workflow:
     """Return the workflow with other guards for some steps, without the settings of their earlier guards.
 
-    The steps keep their prompts. A step that names no prompt keeps the prompt of its earlier guard's role.
+    The steps keep their prompts. A step without its own prompt keeps the prompt for the role of its earlier guard.
     """
     workflow, pairs = config.workflow, dict(config.workflow.action_pairs)
     for step, name in guards.items():

@@ -1,6 +1,6 @@
 """Replays a recorded run under other rules, and compares each decision with the recorded decision. Pure.
 
-The machine gets the recorded facts from outside. In an append, the facts come first. The other events are decisions,
+The recorded facts are passed to the machine again. In an append, the facts come first. The other events are decisions,
 which the machine makes again. The first different decision ends the comparison, because the answers to this decision
 are not recorded.
 """
@@ -128,10 +128,7 @@ class Fold:
         return now
 
     def _pass_fact(self, placed: PlacedEvent) -> RunComparison | None:
-        """Pass a fact from outside to the machine.
-
-        Return the difference if the machine does not react as recorded.
-        """
+        """Pass a recorded fact to the machine. Return the difference if the machine does not react as recorded."""
         event, again = placed.event, None
         if placed.seq == 1:
             event = message = self._edit.first(event)

@@ -125,13 +125,13 @@ async def awhatif(
     time_limit: float = LIMIT_SECONDS,
     home: Home = None,
 ) -> tuple[RunComparison, ...]:
-    """Decide recorded runs again under an edited workflow, guard, policy or program, and compare the decisions.
+    """Replay recorded runs under an edited workflow, guard, policy or program, and compare the decisions.
 
     Returns a comparison for each run; waiting runs come first. `runs` are ids of runs; without ids, all runs are
     compared. `workflow` and `policy` are shipped names or files. `guards` have the form `NAME` or `STEP=NAME`.
-    `release` is the folder of another checkout. `plugins` are files beside the files of the home's settings.
-    `time_limit` is in seconds for one run. If a guard raises or does not end, the outcome of its run is `failed`.
-    Raises `RunNotFound`, and `UsageProblem` for an edit that cannot be used.
+    `release` is the folder of another checkout. `plugins` are plug-in files in addition to those in the home's
+    settings. `time_limit` is in seconds for one run. If a guard raises or does not end, the outcome of its run is
+    `failed`. Raises `RunNotFound`, and `UsageProblem` for an edit that cannot be used.
     """
     if isinstance(guards, str) or isinstance(plugins, str):
         raise UsageProblem("should be a list, not a string", place="guards" if isinstance(guards, str) else "plugins")

@@ -44,8 +44,8 @@ def may_come_from_outside(placed: PlacedEvent) -> bool:
 def may_follow_a_fact(placed: PlacedEvent) -> bool:
     """Return whether an event may be a fact that comes after another fact in the same append.
 
-    A driver that takes a run over records the messages of its inbox first. The machine decides after the last of these
-    messages.
+    A driver that takes over a run first records the messages in the inbox. The machine decides only after the last of
+    these messages.
     """
     return placed.inbox is not None or isinstance(placed.event, RunResumed)
 
@@ -120,7 +120,7 @@ def verdict_message(state: Any, event: Any) -> Judged | None:
 
 
 def _reply_message(machine: Any, state: Any, event: Replied) -> Generated:
-    """Return the message of a reply, with its cost if the reply's own usage does not state it."""
+    """Return the message of a reply. It contains the cost if the cost cannot be computed from the reply's usage."""
     opened = state.run.calls.open.get(event.request_id)
     child = opened is not None and machine.is_child(state, opened.request)
     counted = event.usage is not None and event.tokens is None and event.calls == 1 and not child
@@ -157,7 +157,7 @@ def _ending(event: RunFinished) -> Crashed | Overdrawn | None:
 
 
 def _still_waiting(event: WaitRequested) -> Faulted | Overdrawn | None:
-    """Return the message after which a run continues waiting for a provider or the next day; None for another wait."""
+    """Return the message after which a run continues to wait for a provider or the next day; None for another wait."""
     if event.request_id == HOME_BUDGET:
         return Overdrawn(event.until, event.until, event.why)  # The message's own time is neither recorded nor used.
     if event.asked_at is None or event.fault is None:

@@ -28,8 +28,8 @@ def test_a_profile_prints_each_step_writes_the_settings_goes_on_and_is_known_to_
         "A",
         "Feedback",
         "Settings",
-        "They",
-        "Runs",
+        "These",
+        "Later",
         "Written",
     ]
     assert replan(
@@ -89,7 +89,10 @@ def test_compact_prompts_are_measured_and_written(replan, tmp_path):
         (["--max-calls", "100"], "no model is named"),
         (["-m", "simulated:base"], "a profile needs a limit"),
         (["-m", "simulated:base", "--max-calls", "100"], "60 tasks need at least 360 calls"),
-        (["-m", "simulated:base", "--max-calls", "600", "--out", "notes.md"], "exists, and was not made by"),
+        (
+            ["-m", "simulated:base", "--max-calls", "600", "--out", "notes.md"],
+            "the file exists, and Replan did not write it",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_one_line(replan, tmp_path, arguments, cause):

@@ -75,7 +75,7 @@ def test_a_planner_that_is_not_installed_is_refused_with_those_that_are(plan_wit
 def test_a_planner_takes_no_problem_in_words(replan, tmp_path):
     (tmp_path / "p.md").write_text("The login fails with a timeout.")
     result = replan("run", tmp_path / "p.md", "-m", "planner:pyperplan", "--no-input")
-    assert (result.exit_code, "a planner only names the actions for a problem in PDDL" in result.stderr) == (4, True)
+    assert (result.exit_code, "a planner only plans problems in PDDL" in result.stderr) == (4, True)
 
 
 def test_the_library_takes_the_texts_of_a_domain_and_a_problem():
@@ -85,8 +85,8 @@ def test_the_library_takes_the_texts_of_a_domain_and_a_problem():
     assert (found.succeeded, found.calls, len(found.plan.steps)) == (True, 1, 4)
     wrong = {
         "domain:": (BLOCKS.replace("(holding ?x) (clear ?y)", "(or (holding ?x) (clear ?y))"), TWO),
-        "domain: more than": (BLOCKS + " " * 5_000_000, TWO),
-        "problem: the goal holds": (BLOCKS, TWO.replace("(on a b)", "(on b a)")),
+        "domain: the text has more than": (BLOCKS + " " * 5_000_000, TWO),
+        "problem: the goal already holds": (BLOCKS, TWO.replace("(on a b)", "(on b a)")),
     }
     for text, pddl in wrong.items():
         with pytest.raises(library.UsageProblem, match=text):

@@ -77,7 +77,7 @@ def test_an_edited_workflow_differs_at_the_record_of_its_first_other_decision(pl
     assert 0.0 < found["odds_estimate"] < 1.0
     shown = replan("lab", "whatif", run, "--workflow", tmp_path / "search.yaml").stdout
     assert f"differs at record {found['seq']}, because: the policy" in shown
-    assert "estimate: the next attempt is accepted at" in shown
+    assert "the next attempt is accepted with an estimated probability of" in shown
 
 
 def test_another_prompt_needs_a_reply_that_nobody_recorded(planned, whatif, tmp_path):
@@ -172,7 +172,7 @@ def test_the_program_of_another_checkout_is_named_where_it_decides_otherwise(pla
     ("arguments", "words"),
     [
         (("--guard", "plan_mediun"), "no guard 'plan_mediun'"),
-        (("--guard", "human_review"), "a person reviews"),
+        (("--guard", "human_review"), "asks a person, who cannot be asked again"),
         (("--policy", "defualt"), "unknown policy"),
         (("--workflow", "serch"), "unknown workflow"),
         (("--release", "/nonexistent"), "there is no packages/lab/replan_lab/whatif/worker.py"),

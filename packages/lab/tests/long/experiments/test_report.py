@@ -177,7 +177,9 @@ def test_the_tables_are_csv_with_a_header_and_the_plots_svg_with_a_title(reporte
     assert all(ET.fromstring((reported[2] / f"{name}.svg").read_text()).findtext(f"{SVG}title") for name in PLOTS)
 
 
-@pytest.mark.parametrize(("kept", "said"), [(3, "3 of 8: the budget is spent"), (0, "0 of 8: the budget is spent")])
+@pytest.mark.parametrize(
+    ("kept", "said"), [(3, "3 of 8, because the budget is spent"), (0, "0 of 8, because the budget is spent")]
+)
 def test_the_report_of_an_incomplete_or_empty_experiment_says_so(reported, kept, said):
     experiment, trials, folder = reported
     write_report(experiment, trials[:kept], folder)

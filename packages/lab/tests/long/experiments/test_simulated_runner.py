@@ -84,7 +84,7 @@ def test_the_budget_of_an_experiment_is_never_exceeded(prepared, tmp_path, whole
         ({}, HEADER, lambda _: '{"schema_version": 2}', "this release cannot read the results"),
         ({}, HEADER, lambda _: None, r"has results, but no experiment\.json"),
         ({}, RESULTS, lambda text: f'{text}{{"arm": "x"}}\n', r"results\.jsonl:9: this release cannot read the result"),
-        ({}, RESULTS, lambda text: "".join(text.splitlines(True)[1::-1]), "not in their order"),
+        ({}, RESULTS, lambda text: "".join(text.splitlines(True)[1::-1]), "not in the order of the experiment"),
     ],
 )
 def test_results_that_are_not_of_this_experiment_are_refused_and_not_changed(prepared, tmp_path, whole, case):
