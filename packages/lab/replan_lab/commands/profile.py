@@ -195,8 +195,8 @@ def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:
     )
     yield (
         f"These settings do best in {preference.worlds} of {len(fit.worlds)} simulated worlds that fit the model. "
-        f"On average, they solve {preference.success:.0%} of the tasks with {preference.calls:.1f} calls each. "
-        f"After the price of the calls, their lead over the usual settings is {100 * preference.ahead:+.1f} points."
+        f"On average, they solve {preference.success:.0%} of the tasks with {preference.calls:.1f} calls each, "
+        f"{100 * preference.ahead:+.1f} points against the usual settings after the price of the calls."
     )
 
 
