@@ -65,7 +65,7 @@ def _replan_recorded(
     marker = request.node.get_closest_marker(MARKER)
     mode = marker.kwargs.get("mode", "strict")
     if len(marker.args) != 1 or {*marker.kwargs} - {"mode"} or mode not in ("strict", "lenient"):
-        pytest.fail(f"{MARKER} takes the file of the replies, and mode='strict' or 'lenient'", pytrace=False)
+        pytest.fail(f"{MARKER} takes a file of replies, and mode='strict' or 'lenient'", pytrace=False)
     path, option = request.node.path.parent / marker.args[0], request.config.getoption
     if option("--replan-record") or option("--replan-record-missing"):
         begun = request.config.stash.setdefault(_BEGUN, set())
@@ -105,9 +105,9 @@ def _divergence(home: Path) -> str:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that record replies."""
     group = parser.getgroup("replan")
-    text = f"ask the models, and write the replies of tests that are marked {MARKER}"
+    text = f"ask the model, and record its replies for tests that are marked {MARKER}"
     group.addoption("--replan-record", action="store_true", help=text)
-    text = "ask the models only for what these recordings lack, and add it"
+    text = "ask the model only for replies that these recordings lack, and add them"
     group.addoption("--replan-record-missing", action="store_true", help=text)
 
 

@@ -35,7 +35,7 @@ def check(
     """
     guard = BUILT_IN.get(f"plan_{level}")
     if guard is None:
-        raise UsageProblem(f"there is no level {level!r}", place="level", hint="minimal, medium or expansive")
+        raise UsageProblem(f"there is no level {level!r}", place="level", hint="use minimal, medium or expansive")
     proves = guard({"assurance": assurance, "r_max": r_max, "guard_catalog": list(guard_catalog)})
     judge = guard_requirements(proves, None)
     return judge(Artifact(artifact_id="plan", step="plan", content=_text(plan)), Context(specification=""))

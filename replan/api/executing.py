@@ -176,7 +176,7 @@ async def _source(plan: AnyPlan, how: Driving) -> PlanToExecute:
         case Path():
             return await run_beside_loop(partial(read_plan_file, os.fspath(given)))
         case str() if how.home is MEMORY:
-            raise UsageProblem("a home in memory has no planning run", place="plan", hint="pass the result, or a plan")
+            raise UsageProblem("a home in memory has no runs to name", place="plan", hint="pass a result or a plan")
         case str():
             return await _of_run(given, how)
         case Result():
@@ -212,7 +212,7 @@ def _load_tools(options: ExecutionOptions, how: Driving) -> ToolSet:
     workspace = check_workspace(options.workspace, home.folder)
     tools, _ = tools_of(options.tools, home, workspace, how.environment)
     if not (tools.generators or tools.steps):
-        hint = "name a tools file that binds generators"
+        hint = "name a tools file that has the key `generators`"
         raise UsageProblem("there are no tools, so no step can be executed", place="tools", hint=hint)
     return tools
 

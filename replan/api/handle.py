@@ -263,6 +263,6 @@ def _answer(answer: object) -> str:
     if answer is None:
         return ""
     if not isinstance(answer, str):
-        cause = f"an answer is text, or None for none, not {type(answer).__name__}"
-        raise UsageProblem(cause, place="ask", hint=f"the run waits; `{program()} answer` goes on with it")
+        cause = f"should return text or None, not {type(answer).__name__}"
+        raise UsageProblem(cause, place="ask", hint=f"the question stays open: `{program()} answer` answers it")
     return answer.strip()

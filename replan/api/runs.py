@@ -251,7 +251,9 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
 def read_attachments(files: Sequence[Path | str], folder: Path | str | None, problem: str) -> tuple[Attachment, ...]:
     """Return the texts of attached files and of a repository's files. Raises the `UsageProblem` errors of `attach`."""
     if isinstance(files, str | Path):
-        raise UsageProblem("should be a list of files, not one", place="attach", hint=f"attach=[{str(files)!r}]")
+        raise UsageProblem(
+            "should be a list of files, not a single file", place="attach", hint=f"attach=[{str(files)!r}]"
+        )
     if not files and folder is None:
         return ()
     from replan.runs.attaching import attach  # noqa: PLC0415 - few runs have attachments
@@ -271,13 +273,15 @@ def read_goal_keywords(
     """
     if not goal:
         if holds:
-            raise UsageProblem("there is no goal", place="holds", hint="pass `goal`, or leave `holds` out")
+            raise UsageProblem(
+                "has an effect only with a goal", place="holds", hint="pass `goal`, or leave `holds` out"
+            )
         return None
     if problem:
         raise UsageProblem("both a problem and a goal are given", place="goal", hint="leave one of the two out")
     for name, value in others.items():
         if value:
-            raise UsageProblem("a plan for a goal is made only from tools", place=name, hint="leave it out")
+            raise UsageProblem("cannot be used with a goal", place=name, hint="leave this argument out")
     return read_goal(goal, holds)
 
 

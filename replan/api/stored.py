@@ -70,7 +70,7 @@ async def aruns(
     status.
     """
     if status not in (None, *STATUSES):
-        raise UsageProblem(f"there is no status {status!r}", place="status", hint=", ".join(STATUSES))
+        raise UsageProblem(f"there is no status {status!r}", place="status", hint=f"use one of {', '.join(STATUSES)}")
     before = None if waiting_longer_than is None else time.time() - waiting_longer_than
     state = "waiting" if before is not None else status
     which = RunFilter(status=state, waiting_since_before=before, limit=ALL.limit)

@@ -36,13 +36,13 @@ class AnswerEntry(Config):
     def _takes_text(cls, data: Any) -> Any:
         answer = data.get("answer") if isinstance(data, Mapping) else None
         if isinstance(answer, bool | int | float):
-            raise config_error("the answer is no text", ("answer",), "put it in quotes")
+            raise config_error("the answer is not text", ("answer",), "put the answer in quotes")
         return data
 
     @model_validator(mode="after")
     def _answers_or_declines(self) -> Self:
         if self.decline and self.answer is not None:
-            raise config_error("both an answer and a decline", ("decline",), "leave one out")
+            raise config_error("`answer` and `decline` exclude each other", ("decline",), "leave one of the two out")
         return self
 
 
@@ -54,7 +54,7 @@ class AnswersFile(Config):
 
 _HEAD = """\
 # Write each answer after `answer:`, then: {program} answer --file FILE
-# Without an answer a question stays open. Write `decline: true` instead to give none.
+# A question without an answer stays open. To decline it, write `decline: true` instead of `answer:`.
 answers:
 """
 
@@ -103,17 +103,17 @@ async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
             question = f"{await resolve_named(engine, prefix)}/{question_name}"
             answer = await engine.check_answer(question, text, via="cli")
         except RunNotFound as error:
-            hint = f"`{program()} questions --export` writes those that are open"
+            hint = f"`{program()} questions --export` writes the open questions"
             raise document.problem(str(error), path, hint) from None
         except UsageProblem as problem:
             raise document.problem(f"{written}: {problem.cause}", path, problem.hint) from None
         if question in checked:
-            raise document.problem(f"{question} has an answer above", path, "keep one of them")
+            raise document.problem(f"question {question} is answered twice", path, "keep one of the answers")
         if answer.earlier:
             raise document.problem(f"{question}: {answer.earlier}", path, FIRST_COUNTS)
         checked[question] = answer
     if not checked:
-        raise UsageProblem("no entry has an answer", place=document.source, hint="write it after `answer:`")
+        raise UsageProblem("the file has no answer", place=document.source, hint="write an answer after `answer:`")
     return checked
 
 

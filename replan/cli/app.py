@@ -197,7 +197,7 @@ def _report_failure(error: BaseException, invocation: Invocation) -> int:
             return int(error.code or 0)
         case OSError() if error.errno in _NO_ROOM or _stdout_fails():
             _leave_stdout()
-            saved = f" (the run is kept: {program()} show {invocation.run})" if invocation.run else ""
+            saved = f" (`{program()} show {invocation.run}` prints the result again)" if invocation.run else ""
             _say(f"stdout: {_NO_ROOM.get(error.errno or 0, os.strerror(error.errno or 0).lower())}{saved}")
             return Exit.INTERNAL
         case click.exceptions.Exit():
@@ -213,11 +213,13 @@ def _report_failure(error: BaseException, invocation: Invocation) -> int:
             _say(line_of_error(error))
             return exit_of_error(error)
         case PermissionError() if error.filename:
-            hint = "make it yours to read and write, and its folder too"
+            hint = "give your user read and write access to this file and its folder"
             return _report_failure(UsageProblem("permission denied", place=str(error.filename), hint=hint), invocation)
         case UnicodeEncodeError() if error.reason == "surrogates not allowed":
             # Bytes of the command line or the environment that are no text. Elsewhere they are refused at their place.
-            problem = UsageProblem("a name or a value holds bytes that are not UTF-8", hint="check names and variables")
+            problem = UsageProblem(
+                "an argument or an environment variable is not UTF-8", hint="check the arguments and the environment"
+            )
             return _report_failure(problem, invocation)
         case _:
             return _report_crash(error, invocation)

@@ -32,7 +32,7 @@ _ROWS = (
     ("run", DAILY[0], "Plan a problem.", "run:run"),
     ("do", DAILY[0], "Plan a problem, and execute the plan.", "do:do"),
     ("execute", DAILY[0], "Execute a plan with your tools.", "execute:execute"),
-    ("resume", DAILY[0], "Go on with a run.", "control:resume"),
+    ("resume", DAILY[0], "Continue a run.", "control:resume"),
     ("check", DAILY[0], "Check plans without a model.", "check:check"),
     ("export", DAILY[0], "Write the plan of a run to a file.", "show:export"),
     ("runs", DAILY[1], "List the runs.", "show:runs"),
@@ -40,26 +40,26 @@ _ROWS = (
     ("log", DAILY[1], "Print the records of a run.", "show:log"),
     ("questions", DAILY[1], "List the open questions.", "answer:questions"),
     ("answer", DAILY[1], "Answer a question.", "answer:answer"),
-    ("tell", DAILY[1], "Tell a run something, at any time.", "answer:tell"),
+    ("tell", DAILY[1], "Send a note or a requirement to a run.", "answer:tell"),
     ("cancel", DAILY[1], "Cancel a run.", "control:cancel"),
     ("fork", DAILY[1], "Start a new run from the middle of another one.", "control:fork"),
-    ("edit", "Also for runs", "Edit what is left of the plan of an execution.", "edit:edit"),
+    ("edit", "Also for runs", "Edit the plan of a run in your editor.", "edit:edit"),
     ("undo", "Also for runs", "Undo what an execution did.", "control:undo"),
     ("host", "Operate", "Drive all runs of the home (the folder with runs and settings).", "host:host"),
-    ("home", "Operate", "Look after the home and its journal: verify, copy, delete, prune.", "home:home"),
+    ("home", "Operate", "Maintain the home and its journal: verify, copy, delete, prune.", "home:home"),
     ("home files", "", "List the files of the home.", "home:files"),
-    ("home verify", "", "Compute the state of runs again from their records, and compare.", "home:verify"),
-    ("home copy", "", "Copy runs to another journal, and delete them here.", "home:copy"),
-    ("home upgrade", "", "Make the journal's tables, or bring them to this release.", "home:upgrade"),
+    ("home verify", "", "Check the stored state of runs against their records.", "home:verify"),
+    ("home copy", "", "Copy runs to another journal; --delete deletes them here.", "home:copy"),
+    ("home upgrade", "", "Create the journal's tables, or upgrade them to this release.", "home:upgrade"),
     ("home delete", "", "Delete a run for good.", "home:delete"),
-    ("home prune", "", "Delete old runs that never go on.", "home:prune"),
+    ("home prune", "", "Delete old runs that can never continue.", "home:prune"),
     ("doctor", "Operate", "Show what this installation uses, and what is wrong with it.", "setup:doctor"),
-    ("workflow", "Develop", "Look at workflows and what they can cost.", "workflow:workflow"),
-    ("policy", "Develop", "Look at policies: how far back a failure goes.", "workflow:policy"),
+    ("workflow", "Develop", "Show workflows and what they can cost.", "workflow:workflow"),
+    ("policy", "Develop", "Show and check policies, which react to failures.", "workflow:policy"),
     ("explain", "Develop", "Explain a term that this program prints; `exit` for exit codes.", "explain:explain"),
     ("completion", "Develop", "Print the script that makes your shell complete commands.", "setup:completion"),
     ("version", "Develop", "Print the version.", "setup:version"),
-    ("help", "Develop", "Show the help; `more` for all commands.", "explain:help_command"),
+    ("help", "Develop", "Show the help; `more` shows the other commands.", "explain:help_command"),
 )
 COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for name, section, text, function in _ROWS}
 """Every command by its name. A group such as `workflow` has commands of its own, in its module."""
@@ -166,10 +166,10 @@ OTHER_WORDS = {
 }
 """The command for each word that other tools use, if its spelling is too different for a suggestion."""
 ELSEWHERE = {
-    ("execute", "--last"): "name the run, as `{program} runs` lists them",
-    ("do", "--last"): "it plans anew; `{program} execute RUN` executes the plan of a run",
-    ("delete", "--last"): "name the run, as `{program} runs` lists them",
-    ("serve", "--host"): "it serves this machine only, and a proxy in front of it serves others",
+    ("execute", "--last"): "name the run; `{program} runs` lists all runs",
+    ("do", "--last"): "it makes a new plan; `{program} execute RUN` executes the plan of a run",
+    ("delete", "--last"): "name the run; `{program} runs` lists all runs",
+    ("serve", "--host"): "it listens only on this machine; put a proxy in front of it for other machines",
     ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
     ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
 }
@@ -204,4 +204,4 @@ def misplaced_option(option: str, command: str) -> str:
     if option not in _COMMAND_OPTIONS:
         return ""
     value = {"-m": " NAME", "--model": " NAME", "-w": " search", "--workflow": " search"}.get(option, "")
-    return f"{option} belongs to a command and stands after it, as in `{command} COMMAND {option}{value}`"
+    return f"{option} is an option of commands: write it after the command, as in `{command} COMMAND {option}{value}`"

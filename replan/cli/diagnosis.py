@@ -64,7 +64,7 @@ def _describe_model(environment: Mapping[str, str], model: str | None) -> str:
     try:
         choice = choose_model(model, environment, read_user_config(config))
     except NoModel:
-        return f"none is named; `{program()} run` takes {choices_text(find_models(environment))}"
+        return f"none is named; `{program()} run` accepts {choices_text(find_models(environment))}"
     check_model(choice.spec, environment)
     if model is not None:
         return f"{choice.text} (--model)"
@@ -135,7 +135,7 @@ def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
     status = response.status_code
     if status in (401, 403):
         raise OSError(f"{url} refuses the key (status {status})")
-    answers = "answers, and takes the key" if status == 200 and key else f"answers (status {status})"
+    answers = "answers, and accepts the key" if status == 200 and key else f"answers (status {status})"
     listed = read_model_list(response.content) if status == 200 and model else frozenset[str]()
     if not model or not listed:
         return answers
@@ -284,7 +284,7 @@ def _describe_isolation(environment: Mapping[str, str]) -> str:
 def _describe_home(environment: Mapping[str, str]) -> str:
     source = "REPLAN_HOME" if environment.get("REPLAN_HOME") else "the platform's data folder"
     if not locate_home(environment).folder.exists():
-        return f"{locate_home(environment).folder} ({source}; made by the first run)"
+        return f"{locate_home(environment).folder} ({source}; the first run creates it)"
     return f"{prepare_home(environment).folder} ({source})"
 
 
@@ -361,7 +361,7 @@ def _describe_limits(environment: Mapping[str, str]) -> str:
     for key, limits in Servers(locate_home(environment).servers).limits().items():
         windows = [(what, window) for what, window in limits.windows.items() if now < window.resets_at]
         parts = [
-            f"{max(0, window.remaining):,} of {window.limit:,} {what} left for {window.resets_at - now:.0f} s"
+            f"{max(0, window.remaining):,} of {window.limit:,} {what} left, reset in {window.resets_at - now:.0f} s"
             for what, window in windows
         ]
         parts += [f"all calls refused for {limits.held_until - now:.0f} s"] if now < limits.held_until else []

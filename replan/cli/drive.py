@@ -57,7 +57,7 @@ class Signals:
                         self.stop.grace = TERMINATED_SECONDS if given is None else min(given, TERMINATED_SECONDS)
                     if not (self.asking or driven_elsewhere()):
                         wait = _grace_text(self.stop.grace)
-                        note(f"parking: {wait}; Ctrl-C again leaves at once, nothing is cancelled")
+                        note(f"parking: {wait}; a second Ctrl-C exits at once; nothing is cancelled")
                     self.interrupted.set()
                     self.stop.requested.set()
                 else:
@@ -66,7 +66,7 @@ class Signals:
 
 def _grace_text(grace: float | None) -> str:
     if grace is None:
-        return "waiting for the replies in flight, as long as their time limits allow"
+        return "waiting for the replies in flight, at most until their time limits"
     return f"waiting at most {grace:g} s for the replies in flight"
 
 
@@ -122,12 +122,11 @@ async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: P
         progress.note(problem.cause)
         return not current.open
     if receipt.result == "conflict" and receipt.stands is None:
-        progress.note("declined elsewhere")
+        progress.note("the question was declined elsewhere")
     elif receipt.result == "conflict" or current.answer:
         first = str(receipt.stands)
-        progress.note(
-            f"answered elsewhere: {first if len(first) <= ANSWER_SHOWN_MAX else f'{first[:ANSWER_SHOWN_MAX]}…'}"
-        )
+        shown = first if len(first) <= ANSWER_SHOWN_MAX else f"{first[:ANSWER_SHOWN_MAX]}…"
+        progress.note(f"the question was answered elsewhere: {shown}")
     return True
 
 
@@ -258,7 +257,7 @@ def _exit_code(result: RunResult, signals: Signals, plugins: Sequence[str], *, h
     if result.status == "running" and not result.held_up:
         say_how_to_follow(result.run_id)
     elif result.status == "waiting" and hosted:
-        notice(f"the run then goes on in its host: {program()} log {result.run_id} --follow")
+        notice(f"the host then continues the run: {program()} log {result.run_id} --follow")
     elif result.status != "finished":
         say_how_to_resume(result.run_id, plugins, then=result.status == "waiting")
         if hosted and result.next_try is not None:

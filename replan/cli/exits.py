@@ -43,17 +43,17 @@ class Exit(IntEnum):
 
 MEANING = {
     Exit.OK: "a plan was found, or the command did its work",
-    Exit.INTERNAL: "internal error, a plug-in that failed (the run is parked), or no room left to write",
+    Exit.INTERNAL: "an internal error, a failed plug-in (the run is parked), or no space left to write",
     Exit.USAGE: "bad input, option or configuration",
     Exit.UNSOLVED: "no plan: the search has no move left, or the problem was not understood; `check` rejected a plan; "
     "an execution did not reach its goals; another kind of agent ended without success",
-    Exit.PROVIDER: "the model's provider refused, could not be reached, or cut the replies; "
+    Exit.PROVIDER: "the model's provider refused a call, could not be reached, or cut the replies; "
     "the run is parked and can be resumed",
     Exit.BUDGET: "the budget is used up, or no further call was worth it; the run can be resumed",
-    Exit.WAITING: "the run waits for an answer of the user",
+    Exit.WAITING: "the run waits for an answer from the user",
     Exit.CANCELLED: "the run was cancelled",
-    Exit.NOT_FOUND: "no such run, or another process drives it",
-    Exit.JOURNAL: "the journal cannot be read, is damaged, was moved while open, or is written by a newer release",
+    Exit.NOT_FOUND: "there is no such run, or another process drives it",
+    Exit.JOURNAL: "the journal cannot be read, is damaged, was moved while open, or was written by a newer release",
     Exit.UNDONE: "an execution ended, and everything that it had done is undone",
     Exit.INTERRUPTED: "interrupted by Ctrl-C; the run is parked and can be resumed",
     Exit.UNREAD: "the reader of the output closed it before its end",

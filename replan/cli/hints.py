@@ -54,7 +54,7 @@ def say_how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = Fal
 
 def say_how_to_follow(run: str) -> None:
     """Print how to follow a run that a host drives, and how its questions are listed and answered."""
-    notice(f"the host drives it: {program()} log {run} --follow")
+    notice(f"a host drives the run: {program()} log {run} --follow")
     notice(f"its questions: {program()} questions {run}; answer one with: {program()} answer {run}/ID TEXT")
 
 
@@ -70,8 +70,8 @@ class OutageNotes:
             case WaitRequested(node=str(), why=why) if event.for_provider and not self._waiting:
                 self._waiting = True
                 refused = event.fault is not None and event.fault.kind is FaultKind.REFUSED_CONNECTION
-                tip = f" Is its server running? `{program()} doctor --online` tries it." if refused else ""
-                return f"the provider is down ({why}); it is asked again and again; Ctrl-C parks the run.{tip}"
+                tip = f" Is its server running? `{program()} doctor --online` checks this." if refused else ""
+                return f"the provider is down ({why}); the run waits until it is up again; Ctrl-C parks the run.{tip}"
             case WaitEnded(request_id=name) if name == PROVIDER and self._waiting:
                 self._waiting = False
                 return "the provider is up again"

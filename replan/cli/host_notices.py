@@ -135,7 +135,7 @@ def _words(notice: Notice) -> str:
         case Ready():
             return f"serving {database_place() or locate_home().folder}; Ctrl-C parks all runs"
         case TakenUp():
-            return "taken up"
+            return "this host drives it now"
         case Left():
             return ELSEWHERE
         case Waiting(run, question):
@@ -144,7 +144,7 @@ def _words(notice: Notice) -> str:
             text = "waits" if until is None else f"waits until {stamp(round(until))}"
             return f"{text} for its provider: {why}" if why else text
         case Parked(run, reason):
-            return f"parked; then go on with: {program()} resume {run}" if reason else "parked"
+            return f"parked; resume it with: {program()} resume {run}" if reason else "parked"
         case Finished(_, outcome):
             return f"finished: {outcome}"
         case NotDrivable(_, reason):

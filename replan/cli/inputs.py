@@ -33,8 +33,8 @@ def read_problem(argument: str) -> str:
     except (OSError, ValueError) as error:
         raise _unreadable(argument, error) from None
     if text == (data_root() / "configs" / "starter" / "problem.md").read_text(encoding="utf-8"):
-        cause = f"this is still the form that `{program()} init` wrote"
-        raise UsageProblem(cause, place=argument, hint="replace its text by your problem")
+        cause = f"this is still the file that `{program()} init` wrote"
+        raise UsageProblem(cause, place=argument, hint="replace its text with your problem")
     return text
 
 
@@ -66,24 +66,26 @@ def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) ->
         with path.open("rb") as file:
             return as_text(_read_capped(file, limit, place, smaller), place)
     except (OSError, ValueError) as error:
-        cause = (getattr(error, "strerror", None) or "not a file's name").lower()
+        cause = (getattr(error, "strerror", None) or "no file can have this name").lower()
         raise UsageProblem(cause, place=place, hint=hint) from None
 
 
 def as_text(data: bytes, place: str) -> str:
     """Decode bytes as UTF-8. Raises `UsageProblem` for bytes that are not UTF-8, and for binary data."""
     if b"\0" in data:
-        raise UsageProblem("this is binary, not text", place=place, hint="give plain text in UTF-8")
+        raise UsageProblem("this is binary data, not text", place=place, hint="give plain text in UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageProblem(f"not UTF-8 (byte {error.start})", place=place, hint="save it as UTF-8") from None
+        raise UsageProblem(
+            f"the text is not UTF-8 (byte {error.start})", place=place, hint="save it as UTF-8"
+        ) from None
 
 
 def _read_capped(file: BinaryIO, limit: int, place: str, smaller: str = "leave out logs and listings") -> bytes:
     data = file.read(limit + 1)
     if len(data) > limit:
-        raise UsageProblem(f"more than {limit:,} bytes", place=place, hint=smaller)
+        raise UsageProblem(f"the text has more than {limit:,} bytes", place=place, hint=smaller)
     return data
 
 
@@ -96,6 +98,8 @@ def _unreadable(argument: str, error: OSError | ValueError) -> UsageProblem:
             hint = "put the problem into a file, or pipe it: echo '...' | replan run -"
             return UsageProblem("there is no such file", place=repr(place), hint=hint)
         if "://" in argument:
-            return UsageProblem("an address is not fetched", place=place, hint="save its text to a file, and name that")
+            return UsageProblem(
+                "Replan fetches no addresses", place=place, hint="save the page to a file, and name the file"
+            )
         return UsageProblem("there is no such file", place=place, hint="name a file, or - for standard input")
     return UsageProblem(os.strerror(number or 0).lower(), place=place, hint="name a file that you may read")

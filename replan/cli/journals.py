@@ -47,7 +47,9 @@ def _verify(url: str | None) -> Verified:
     if named is not None:
         with open_inspection(named, USE_ANOTHER_HOME) as journal:
             if journal is None and url is not None:
-                raise UsageProblem("there is no journal here", place=shown_url(named), hint="name the one of a home")
+                raise UsageProblem(
+                    "there is no journal here", place=shown_url(named), hint="name the journal of a home"
+                )
             return Verified() if journal is None else verify(journal, kinds)
     home = locate_home(os.environ)
     if not os.path.lexists(home.journal):
@@ -64,11 +66,11 @@ def _lines(verified: Verified) -> list[Line]:
     lines = [_finding(finding) for finding in verified.findings]
     if not lines:
         records, messages = format_count(verified.records, "record"), format_count(verified.messages, "message")
-        text = f"     {format_count(verified.runs, 'run')}, {records}, {messages}: nothing differs from the records"
+        text = f"     {format_count(verified.runs, 'run')}, {records}, {messages}: everything agrees with the records"
         lines.append(Line((StyledSpan("ok", "green"), StyledSpan(text))))
     lines += [line(f"not checked: {text}") for text in verified.unchecked]
     if verified.findings:
-        lines.append(line("restore a copy of the home, or go on with the other runs; nothing was changed"))
+        lines.append(line("restore a copy of the home, or continue with the other runs; nothing was changed"))
     return lines
 
 
@@ -121,6 +123,6 @@ def copy_between(source: str, target: str, choice: RunChoice, *, delete: bool, a
         print_text("".join(f"{done.run}\n" for done in copied if done.run in new | deleted))
     there = sum(not done.new and not done.problem for done in copied)
     left = len(chosen.left) + len(failed)
-    summary = f"{format_count(len(new), 'run')} copied to {place}, {there} there already, {left} not copied"
+    summary = f"{format_count(len(new), 'run')} copied to {place}, {there} already there, {left} not copied"
     notice(f"{summary}, {len(deleted)} deleted here" if delete else summary)
     return Exit.NOT_FOUND if problems else Exit.OK

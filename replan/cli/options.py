@@ -69,7 +69,7 @@ def common(function: F) -> F:
             count=True,
             expose_value=False,
             callback=store_value("verbose"),
-            help="Log to stderr; twice for more.",
+            help="Log to stderr; -vv logs more.",
         ),
     ):
         function = option(function)
@@ -153,7 +153,7 @@ def report_format_option(function: F) -> F:
         type=click.Choice(["text", "json", "jsonl", "github", "sarif", "junit"]),
         default="text",
         show_default=True,
-        help="The format; github prints annotations for GitHub Actions, junit prints JUnit XML.",
+        help="The report's format; github prints annotations for GitHub Actions, junit prints JUnit XML.",
     )(function)
 
 
@@ -193,7 +193,7 @@ def health_option(function: F) -> F:
 def fair_option(function: F) -> F:
     """Add `--fair`."""
     return click.option(
-        "--fair", is_flag=True, help="Let runs that share a budget take turns: the one with the fewest calls is next."
+        "--fair", is_flag=True, help="Let runs that share a budget take turns: the run with the fewest calls is next."
     )(function)
 
 

@@ -135,7 +135,7 @@ def _read(file: str) -> str:
 
     if file == "-":
         return read_stdin(BYTES_MAX)
-    hint, smaller = "name a file with a plan in YAML or JSON", "leave out what is no part of the plan"
+    hint, smaller = "name a file with a plan in YAML or JSON", "leave out what does not belong to the plan"
     return read_file(Path(file), BYTES_MAX, file, hint=hint, smaller=smaller)
 
 
@@ -143,9 +143,11 @@ def _open_editor(invocation: Invocation, text: str) -> str | None:
     """Return the text that a person has edited in an editor; None if it is unchanged. Raises `UsageProblem`."""
     from replan.cli.terminal import prompt
 
-    hint = "set EDITOR, or write the plan to a file and name it with --file"
+    hint = "set EDITOR, or write the plan to a file and name the file with --file"
     if not prompt.may_ask(no_input=invocation.no_input):
-        raise UsageProblem("there is no terminal for an editor", place="edit", hint="name a file with --file")
+        raise UsageProblem(
+            "there is no terminal for an editor", place="edit", hint="name a file with the edited plan: --file"
+        )
     try:
         edited = click.edit(text, extension=".yaml")
     except click.ClickException as error:

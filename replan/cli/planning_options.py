@@ -39,7 +39,9 @@ def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = 
     """
     if not values["goal"]:
         if values["holds"]:
-            raise UsageProblem("there is no --goal", place="--holds", hint="name a goal, or leave --holds out")
+            raise UsageProblem(
+                "has an effect only with --goal", place="--holds", hint="add --goal, or leave --holds out"
+            )
         if problem is None and not or_else:
             raise UsageProblem("this argument is missing", place="PROBLEM", hint=f"`{program()} run --help` explains")
         return None
@@ -50,7 +52,7 @@ def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = 
         raise UsageProblem(cause, place="--goal", hint="leave one of the two out")
     for key, option in (("files", "--attach"), ("repository", "--repo"), ("strict", "--strict")):
         if values[key]:
-            raise UsageProblem("a plan for a goal is made only from tools", place=option, hint="leave it out")
+            raise UsageProblem("cannot be used with --goal", place=option, hint="leave this option out")
     with name_options():
         return token_goals.read_goal(values["goal"], values["holds"])
 
@@ -142,6 +144,6 @@ def _write_to_config(model: str) -> None:
     except (OSError, UsageProblem):
         new.unlink(missing_ok=True)
         raise UsageProblem(
-            "cannot be changed", place=str(config), hint=f"add this line yourself: {line.strip()}"
+            "the file cannot be changed", place=str(config), hint=f"add this line yourself: {line.strip()}"
         ) from None
     notice(f"wrote {line.strip()} to {config}")

@@ -134,8 +134,8 @@ async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
     if can_go_on is None or can_go_on == newest:
         return newest
     title = (await reader.journal.row(can_go_on)).title
-    hint = f"`{program()} resume {can_go_on}` goes on with the newest run that can: {title}"
-    raise UsageProblem(f"run {newest} is the newest, and it has finished", place="--last", hint=hint)
+    hint = f"`{program()} resume {can_go_on}` continues the newest run that can continue: {title}"
+    raise UsageProblem(f"the newest run, {newest}, has finished", place="--last", hint=hint)
 
 
 async def _newest(reader: "RunReader", matches: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:

@@ -50,8 +50,8 @@ def driving_options(function: F) -> F:
             "After Ctrl-C, wait at most S seconds for work in flight.",
             {"type": click.FloatRange(min=0), "metavar": "S"},
         ),
-        (("--no-input",), "Never ask: a run that needs an answer waits (exit 6).", {"is_flag": True}),
-        (("-q", "--quiet"), "Show no progress; notices and errors stay.", {"is_flag": True}),
+        (("--no-input",), "Ask nothing: a run that needs an answer waits (exit 6).", {"is_flag": True}),
+        (("-q", "--quiet"), "Show only notices and errors, no progress.", {"is_flag": True}),
         (("--json",), "Print one JSON object.", {"is_flag": True}),
     )
     function = common(function)
@@ -75,12 +75,16 @@ def planning_options(function: F) -> F:
             "--repo",
             "repository",
             metavar="DIR",
-            help="List this folder's files, and attach those that the text names.",
+            help="Attach a list of this folder's files, and files that the text names.",
         ),
         click.option(
-            "--attach", "files", multiple=True, metavar="FILE", help="A text file to plan with; may be given again."
+            "--attach",
+            "files",
+            multiple=True,
+            metavar="FILE",
+            help="Attach this text file; may be given several times.",
         ),
-        click.option("--strict", is_flag=True, help="Reject a plan that leaves a demand of the text in no step."),
+        click.option("--strict", is_flag=True, help="Reject a plan that does not cover every demand of the text."),
         click.option(
             "--search",
             shell_complete=complete_search,
@@ -92,7 +96,7 @@ def planning_options(function: F) -> F:
             default="search",
             shell_complete=complete_workflow,
             show_default=True,
-            help="The workflow that plans, a shipped one or a file.",
+            help="The workflow: a shipped name or a file.",
         ),
     ):
         function = option(function)
@@ -130,7 +134,9 @@ def tools_file_option(function: F) -> F:
 def goal_options(function: F) -> F:
     """Add `--goal` and `--holds`."""
     for option in (
-        click.option("--holds", multiple=True, metavar="TOKENS", help="With --goal: what holds at the beginning."),
+        click.option(
+            "--holds", multiple=True, metavar="TOKENS", help="With --goal: tokens that hold at the beginning."
+        ),
         click.option(
             "--goal",
             multiple=True,
@@ -201,7 +207,7 @@ def check_one_named(what: str, name: str | None, example: str | None, hint: str)
 
 def set_option(function: F) -> F:
     """Add `--set`. Its values become the keyword `given`."""
-    shown = "A value that you know; may be given again."
+    shown = "Give a field this value; may be given several times."
     return click.option("--set", "given", multiple=True, metavar="PATH=VALUE", help=shown)(function)
 
 
@@ -211,7 +217,9 @@ def parse_assignments(assignments: tuple[str, ...]) -> dict[str, str]:
     for assignment in assignments:
         path, equals, value = assignment.partition("=")
         if not equals or not path.strip():
-            raise UsageProblem(f"{assignment!r} gives no value", place="--set", hint="such as core.currency=EUR")
+            raise UsageProblem(
+                f"{assignment!r} sets no value", place="--set", hint="write PATH=VALUE, such as core.currency=EUR"
+            )
         if path.strip() in given:
             raise UsageProblem(f"{path.strip()!r} is given twice", place="--set", hint="leave one out")
         given[path.strip()] = value.strip()

@@ -85,7 +85,7 @@ def take_example(name: str, values: dict[str, Any], *, dry_run: bool, quiet: boo
     else:
         example.copy_project(target)
         if not quiet:
-            notice(f"project in {target}; the model's replies are recorded")
+            notice(f"the project is in {target}; the model's replies are recorded")
     values["tools"], values["workspace"] = values["tools"] or example.tools, str(target)
     return example
 
@@ -122,9 +122,9 @@ async def require_host(engine: Engine, name: str) -> None:
     """Raise `UsageProblem` if no running host drives runs of the kind `name`."""
     kind = engine.kinds.named(name)
     if not await engine.has_host(kind.name, kind.format):
-        hint = f"start one with `{program()} host`, or leave --detach out"
+        hint = f"start a host with `{program()} host`, or leave --detach out"
         others = await engine.journal.hosts(dead=is_dead)
-        cause = f"no host that is running drives runs of kind {name!r}" if others else "no host is running"
+        cause = f"no running host drives runs of kind {name!r}" if others else "no host is running"
         raise UsageProblem(cause, place="--detach", hint=hint)
 
 

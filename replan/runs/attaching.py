@@ -68,9 +68,9 @@ def attach(files: Sequence[str], repository: str | None, problem: str) -> Attach
         ]
         notices.insert(0, f"attached, {size:,} bytes: {', '.join(filter(None, (*listing, names)))}")
     cut_files = [attachment.name for attachment in attachments if attachment.left_out and attachment.kind == "file"]
-    notices += [f"cut to {ATTACHMENT_BYTES_MAX:,} bytes: {', '.join(cut_files)}"] if cut_files else []
+    notices += [f"these files are cut to {ATTACHMENT_BYTES_MAX:,} bytes: {', '.join(cut_files)}"] if cut_files else []
     hidden = [attachment.name for attachment in attachments if MARK in attachment.text]
-    notices += [f"what looks like a secret is left out of {', '.join(hidden)}"] if hidden else []
+    notices += [f"text that looks like a secret is left out of {', '.join(hidden)}"] if hidden else []
     return Attached(tuple(attachments), tuple(notices))
 
 
@@ -78,7 +78,7 @@ def check_sizes(attachments: Sequence[Attachment], place: str) -> int:
     """Return the bytes of all attachments together. Raises `UsageProblem` for more than a run accepts."""
     size = sum(len(attachment.shown.encode()) for attachment in attachments)
     if size > ATTACHMENTS_BYTES_MAX:
-        hint = f"at most {ATTACHMENTS_BYTES_MAX:,} bytes together: every prompt has them"
+        hint = f"attach at most {ATTACHMENTS_BYTES_MAX:,} bytes in total: every prompt contains them"
         raise UsageProblem(f"the attachments have {size:,} bytes", place=place, hint=hint)
     return size
 
@@ -91,12 +91,14 @@ def read_upload(name: str, data: bytes, redactor: Redactor) -> Attachment:
 
 def _check_name(base: str, name: str) -> None:
     if _PRIVATE.match(base):
-        raise UsageProblem("a file of this name holds secrets", place=name, hint="leave it out; copy what matters")
+        raise UsageProblem(
+            "a file with this name usually contains secrets", place=name, hint="copy what matters to another file"
+        )
 
 
 def _attachment(name: str, data: bytes, size: int, redactor: Redactor) -> Attachment:
     if b"\0" in data:
-        raise UsageProblem("this is binary, not text", place=name, hint="attach text files")
+        raise UsageProblem("this is binary data, not text", place=name, hint="attach text files")
     # The text is cut only now, so that no secret is cut to something that does not look like a secret.
     text = redactor.text(data.decode(errors="replace")).encode()[:ATTACHMENT_BYTES_MAX].decode(errors="ignore")
     return Attachment(name=name, text=text, left_out=max(0, size - ATTACHMENT_BYTES_MAX))
@@ -121,7 +123,7 @@ def _file(path: Path, name: str, redactor: Redactor) -> Attachment:
 
 
 def _cause(error: OSError | ValueError) -> str:
-    return (getattr(error, "strerror", None) or "not a file's name").lower()
+    return (getattr(error, "strerror", None) or "no file can have this name").lower()
 
 
 def _list_files(repository: str) -> list[str]:
@@ -130,7 +132,7 @@ def _list_files(repository: str) -> list[str]:
         raise UsageProblem("there is no such folder", place=repository, hint="name the folder of the repository")
     git = shutil.which("git")
     if git is None:
-        raise UsageProblem("git is not installed; it knows the ignored files", place="--repo", hint="use --attach")
+        raise UsageProblem("needs git, which is not installed", place="--repo", hint="install git, or use --attach")
     with tempfile.TemporaryDirectory(prefix="replan-") as data:
         own = [git, f"--git-dir={data}"]
         try:
@@ -138,7 +140,7 @@ def _list_files(repository: str) -> list[str]:
             options = ("--others", "--exclude-standard", "-z")
             listed = _run([*own, f"--work-tree={folder.absolute()}", "ls-files", *options], folder)
         except (OSError, subprocess.SubprocessError) as error:
-            raise UsageProblem(f"git cannot list it: {error}", place=repository, hint="use --attach") from None
+            raise UsageProblem(f"git cannot list its files: {error}", place=repository, hint="use --attach") from None
     names = listed.decode(errors="replace").split("\0")
     return sorted(name for name in names if name and not name.endswith("/") and name.isprintable())
 
@@ -168,7 +170,7 @@ def _read_named(
     for path in list(_find_paths(paths, problem))[:NAMED_MAX]:
         whole = folder / path
         if not whole.resolve().is_relative_to(root):
-            skipped.append((path, "it leads out of the repository"))
+            skipped.append((path, "the path leads out of the repository"))
             continue
         try:
             attachment = _file(whole, path, redactor)

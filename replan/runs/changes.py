@@ -100,7 +100,7 @@ async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
     `UsageProblem` for a run that has finished already, or that comes to another end first. The hint of the error names
     `shown_by`, the command that shows the run. Raises the errors of `Engine.cancel`.
     """
-    hint = f"{shown_by or f'`{program()} show {run}`'} shows it"
+    hint = f"{shown_by or f'`{program()} show {run}`'} shows its result"
     row = await engine.journal.row(run)
     if row.status == "finished":
         raise UsageProblem(f"run {run} has finished already ({row.detail})", place="RUN", hint=hint)

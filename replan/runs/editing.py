@@ -47,7 +47,7 @@ class EditRejected(UsageProblem):
     def __init__(self, run: str, findings: tuple[Finding, ...]) -> None:
         self.findings = findings
         cause = "; ".join(f"{finding.code}: {finding.message}" for finding in findings)
-        super().__init__(f"the edited plan is rejected: {cause}", place=run, hint="the plan of the run stays as it is")
+        super().__init__(f"the edited plan is rejected: {cause}", place=run, hint="the plan of the run is unchanged")
 
     @property
     def demands(self) -> tuple[Finding, ...]:
@@ -139,7 +139,7 @@ class OpenRest(OpenPlan):
     @property
     def about(self) -> Iterator[str]:
         """Lines for the person: what is done, and what every plan must keep."""
-        yield f"What is left of the plan of run {self.run}, revision {self.revision}. Comments are ignored."
+        yield f"The remaining plan of run {self.run}, revision {self.revision}. Comments are ignored."
         if done := [step for step, result in self.state.results.items() if result.outcome == "ok"]:
             yield f"Done: {', '.join(done)}."
         for item in self.state.constraints.requirements:
@@ -191,7 +191,7 @@ class OpenResult(OpenPlan):
         what = "The plan" if self.review or (verdict and verdict.passed) else "The best draft, not proved,"
         yield f"{what} of run {self.run}, revision {self.revision}. Comments are ignored."
         if self.review:
-            yield "A person is asked to approve it. With the edited plan, you approve it."
+            yield "A person is asked to approve this plan. If you edit it, you also approve it."
         for finding in verdict.errors if verdict else ():
             yield finding_line(finding)
         for item in self.plan.constraints.requirements:
@@ -210,7 +210,7 @@ class OpenResult(OpenPlan):
         try:
             verdict = self._verdict_on(value)
         except PlugInFailed as error:
-            raise UsageProblem(str(error), place=self.run, hint="mend the plug-in; the plan stays as it is") from error
+            raise UsageProblem(str(error), place=self.run, hint="repair the plug-in; the plan is unchanged") from error
         verdict = plan_edits.verdict_of(state, self.plan, value, verdict)
         if not verdict.passed:
             raise EditRejected(self.run, verdict.errors)
@@ -262,7 +262,7 @@ async def open_plan(poster: "Opener", run: str) -> OpenPlan:
         guard = make_step_guard(state.config.workflow, plan.node.step, poster.registry.guards)
         return OpenResult(run, plan_edits.revision_of(state), len(state.edits), plan.value, state, plan, guard)
     if not isinstance(state, State):
-        raise UsageProblem("only runs that make or execute a plan have one to edit", place=run, hint=hint)
+        raise UsageProblem("only a run that makes or executes a plan can be edited", place=run, hint=hint)
     if state.replan is not None and state.replan.edit is not None:
         changes = plan_diff(rest_edits.rest_of_plan(state), json.loads(state.replan.edit.plan))
         raise EditedMeanwhile(run, rest_edits.edit_problem(state), changes)

@@ -78,9 +78,7 @@ class Engine(Driver):
         options = replace(options, at_once=by_person)
         missing = kind.missing(state, self.registry)
         if missing:
-            hint = (
-                "install it, or pass it as the run's start did (--plugins FILE.py), and resume again; nothing is lost"
-            )
+            hint = "install it, or name its file with --plugins FILE.py, and resume again; nothing is lost"
             raise UsageProblem(f"this run needs the plug-in {' and '.join(missing)}", place=run, hint=hint)
         if options.on_drift is not None:
             text = kind.drift(loaded.records[0].event, state, self.resources(None, None, options))

@@ -71,8 +71,8 @@ def plan_in_file(name: str, text: str) -> PlanToExecute:
     if isinstance(value, Mapping) and "steps" not in value and isinstance(value.get("plan"), Mapping):
         value = value["plan"]
     if not isinstance(value, Mapping):
-        hint = f"give a plan as a JSON object, such as `{program()} export RUN --format json` writes"
-        raise UsageProblem("holds no plan", place=name, hint=hint)
+        hint = f"give a plan as a JSON object; `{program()} export RUN --format json` writes one"
+        raise UsageProblem("this is not a plan", place=name, hint=hint)
     return PlanToExecute(value, name)
 
 
@@ -82,14 +82,14 @@ def read_plan_file(name: str) -> PlanToExecute:
         with Path(name).open("rb") as file:
             data = file.read(BYTES_MAX + 1)
     except (OSError, ValueError) as error:
-        cause = (getattr(error, "strerror", None) or "not a file's name").lower()
+        cause = (getattr(error, "strerror", None) or "no file can have this name").lower()
         raise UsageProblem(cause, place=name, hint="name a file with a plan in JSON, or a planning run") from None
     if len(data) > BYTES_MAX:
         raise UsageProblem(f"the plan has more than {BYTES_MAX:,} bytes", place=name)
     try:
         return plan_in_file(name, data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise UsageProblem(f"not UTF-8 (byte {error.start})", place=name, hint="save it as UTF-8") from None
+        raise UsageProblem(f"the text is not UTF-8 (byte {error.start})", place=name, hint="save it as UTF-8") from None
 
 
 async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
@@ -100,7 +100,7 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
     from actors.planning.result import Result  # noqa: PLC0415 -- a plan of a file needs no run
 
     loaded, result = await reader.read(run), await reader.result(run)
-    hint = f"`{program()} show {run}` says its result"
+    hint = f"`{program()} show {run}` shows its result"
     if not isinstance(result, Result):
         raise UsageProblem(f"run {run} is not a planning run", place=run, hint=hint)
     if not isinstance(result.plan_json, Mapping):
@@ -122,7 +122,7 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
 Approval = Literal["each", "risky", "none"]
 """Which calls of tools a person must approve first."""
 LEVELS = get_args(GuardLevel)
-_BIND = "bind them there, since the steps of the template need them, or name another model"
+_BIND = "bind these names there, because the template's steps use them, or name another model"
 _NO_AUTHOR = "no model is named (-m, REPLAN_MODEL, or `model` in config.yaml)"
 
 
@@ -302,7 +302,8 @@ def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str
     missing = sorted(draft.goal_state - draft.initial_state - tokens_of(template))
     if not missing:
         return ""
-    return f"this plan is for {', '.join(missing)}, but the steps of `{model}` do not make it; name another model"
+    lack = f"the steps of `{model}` do not make {', '.join(missing)}, which the plan's goal needs"
+    return f"{lack}; name another model"
 
 
 def _template(model: str) -> PlanTemplate | None:
@@ -319,7 +320,7 @@ def _missing_names_text(model: str, facts: Given) -> str:
     """
     template = _template(model) if facts.generators or facts.step_generators else None
     missing = () if template is None else lacking_names(template, facts.model_dump())
-    return f"your tools file lacks: {', '.join(missing)}" if missing else ""
+    return f"your tools file does not bind: {', '.join(missing)}" if missing else ""
 
 
 def _with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
@@ -333,10 +334,10 @@ def _with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
 
 def _check(options: ExecutionOptions) -> None:
     if options.approval not in get_args(Approval):
-        hint = f"one of {', '.join(get_args(Approval))}"
+        hint = f"use {' or '.join(get_args(Approval))}"
         raise UsageProblem(f"{options.approval!r} is not a way to approve", place="approve", hint=hint)
     if options.level is not None and options.level not in LEVELS:
-        raise UsageProblem(f"there is no level {options.level!r}", place="level", hint=f"one of {', '.join(LEVELS)}")
+        raise UsageProblem(f"there is no level {options.level!r}", place="level", hint=f"use {' or '.join(LEVELS)}")
     if options.r_max is not None and options.r_max < 1:
         raise UsageProblem(f"must be a whole number of at least 1, not {options.r_max!r}", place="r_max")
 
@@ -348,8 +349,10 @@ def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) ->
     written = sorted(name for name in generators if isinstance(tools.generators.get(name), ModelUse))
     spec = choice.spec
     if written and (isinstance(spec, TemplateSpec) or (isinstance(spec, PluginSpec) and spec.is_ours)):
-        cause = f"the model {choice.text!r} writes no files, but the generator {written[0]!r} needs one"
-        raise UsageProblem(cause, place="--model", hint="name a language model with -m, or bind a command to the name")
+        cause = f"the generator {written[0]!r} needs a model that writes files, but {choice.text!r} writes only plans"
+        raise UsageProblem(
+            cause, place="--model", hint="name a language model with -m, or bind a command to the generator"
+        )
 
 
 EXECUTION = "execution"
@@ -364,7 +367,7 @@ async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, beside
     async for run, used in unfinished_executions(reader):
         if used == folder and run != besides:
             cause = f"run {run!r} works in this workspace and has not finished"
-            hint = f"go on with `{program()} resume {run}`, or end it with `{program()} cancel {run}`"
+            hint = f"resume it with `{program()} resume {run}`, or end it with `{program()} cancel {run}`"
             raise UsageProblem(cause, place=str(folder), hint=hint)
 
 

@@ -78,8 +78,8 @@ async def check_own(engine: "RunReader", run: str, way: str) -> None:
     """
     top = await _top_of(engine, run)
     if top != run:
-        hint = f"`{program()} {way.replace('RUN', top)}`"
-        raise UsageProblem(f"the run is a step of run {top}, and only that run goes on with it", place=run, hint=hint)
+        hint = f"use `{program()} {way.replace('RUN', top)}`"
+        raise UsageProblem(f"the run is a step of run {top}, and only that run can continue it", place=run, hint=hint)
 
 
 LINKED_MAX = 20

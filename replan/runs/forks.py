@@ -180,14 +180,16 @@ def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: 
             raise UsageProblem(cause, place="at", hint=f"name an attempt of `{program()} show {run} --tree`")
     if place not in going_on:
         before = max(seq for seq in going_on if seq < place)
-        raise UsageProblem(f"the run had ended at record {place}", place="at", hint=f"the last place is {before}")
+        raise UsageProblem(
+            f"the run had already ended at record {place}", place="at", hint=f"fork at record {before}, or before it"
+        )
     if place not in shown:
         if not shown:
             cause = "the run has no snapshot of its workspace, so a fork would not have its files"
             raise UsageProblem(cause, place=run, hint="start a new run instead")
         near = min(shown, key=lambda seq: (abs(seq - place), seq))
-        cause = f"no snapshot shows how the workspace was at record {place}"
-        raise UsageProblem(cause, place="at", hint=f"the nearest place is {near}")
+        cause = f"there is no snapshot of the workspace at record {place}"
+        raise UsageProblem(cause, place="at", hint=f"the nearest record with a snapshot is {near}")
     return place
 
 
@@ -202,7 +204,7 @@ def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
     attempt_records = [record for record in records if node_pattern.fullmatch(_node(record.event))]
     if not attempt_records:
         known = dict.fromkeys(filter(None, (_node(record.event) for record in records)))
-        hint = nearest(node[:100], known, kind="attempts") or f"`{program()} show {run} --tree` names the attempts"
+        hint = nearest(node[:100], known, kind="attempts") or f"`{program()} show {run} --tree` lists the attempts"
         raise UsageProblem(f"the run has no attempt {node[:100]!r}", place="at", hint=hint)
     if at.startswith(BEFORE):
         return attempt_records[0].seq - 1
@@ -269,8 +271,8 @@ def _value_event(kind: AnyKind, state: Any, path: str, text: str, now: float) ->
         raise UsageProblem("runs of this kind take no values", place="given", hint="leave them out")
     body = kind.correction(state, f"{path}={text}")
     if body is None:
-        cause = f"{f'{path}={text}'[:60]!r} gives no value"
-        raise UsageProblem(cause, place="given", hint="such as core.currency=EUR, in one line")
+        cause = f"{f'{path}={text}'[:60]!r} sets no field"
+        raise UsageProblem(cause, place="given", hint="write PATH=VALUE in one line, such as core.currency=EUR")
     event = kind.machine.accept(state, Mailed(0, "fork", json.dumps(body), now))
     assert event is not None, "a correction is always accepted"
     assert not isinstance(event, Refused), "the kind has checked the value"

@@ -49,7 +49,7 @@ async def host(
     process = Process(engine, warn, stop, health_port, report)
     formats, problems = engine.kinds.formats()
     for problem in problems:
-        warn(f"{problem}; its runs are left alone")
+        warn(f"{problem}; this host does not drive its runs")
     async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
         drive = _Drive(replace(engine, models=Shared(stack)), report)
         serving = Host(
@@ -67,7 +67,7 @@ async def host(
         try:
             await nursery.start(engine.wakeup.listen, serving.wake)
         except UsageProblem as problem:  # The host also polls.
-            warn(f"{problem}; nothing wakes this host, so it polls")
+            warn(f"{problem}; nothing can wake this host, so it polls the journal")
         async with run_services(process, in_hosts=True):
             await serving.serve()
         nursery.cancel_scope.cancel()
@@ -80,7 +80,7 @@ def let_take_turns(engine: Engine) -> Engine:
     """
     budget = engine.config.budget
     if not any(shared.limited for shared in (budget, *budget.tenants.values())):
-        hint = "set home_budget in config.yaml, or drop the option"
+        hint = "set home_budget in config.yaml, or leave --fair out"
         raise UsageProblem("the runs of this home share no budget", place="--fair", hint=hint)
     return replace(engine, turns=Turns())
 

@@ -113,7 +113,7 @@ def check_answer(
             change = change_of(open_run, open_run.questions[name], answer)
     except InvalidAnswer as problem:
         wish = "some text" if question is None else describe_expected(question.request.answer_schema)
-        more = "" if wish in problem.cause else f"; it wants {wish}"
+        more = "" if wish in problem.cause else f"; it expects {wish}"
         raise UsageProblem(problem.cause, place=place, hint=f"the question stays open{more}") from None
     except UsageProblem as problem:
         raise _place_at_question(problem, place) from None
@@ -131,12 +131,12 @@ async def _post_message(
     if key and await _was_posted(journal, run, inbox_key):
         return await _post(journal, run, inbox_key, {"kind": kind, "text": make_storable(text).strip()})
     if kind not in KINDS:
-        raise UsageProblem(f"there is no kind {kind!r} of message", place="as", hint=" or ".join(KINDS))
+        raise UsageProblem(f"there is no kind {kind!r} of message", place="as", hint=f"use {' or '.join(KINDS)}")
     open_run = _unfinished_state(run, common)
     try:
         clean_text = check_message(open_run.messages, text)
     except UsageProblem as problem:
-        hint = "a run takes some text, `-` reads it from a pipe"
+        hint = "give some text, or - to read standard input"
         raise UsageProblem(problem.cause, place="TEXT", hint=hint) from None
     return await _post(journal, run, inbox_key, {"kind": kind, "text": clean_text})
 
@@ -155,15 +155,15 @@ def split_question_id(question: str) -> tuple[str, str]:
     """Return the run and the question's name in a question's id. Raises `UsageProblem` for any other text."""
     run, slash, name = question.rpartition("/")
     if not (run and slash and name):
-        cause, hint = f"{question!r} is not a question's id", f"`{program()} questions` lists them as RUN/ID"
+        cause, hint = f"{question!r} is not a question's id", f"`{program()} questions` lists the ids as RUN/ID"
         raise UsageProblem(cause, place="QUESTION", hint=hint)
     return run, name
 
 
 def not_started(run: str) -> UsageProblem:
     """Return the error about a run that has no record."""
-    hint = f"there is nothing to go on with or to cancel; start it again with `{program()} run`"
-    cause = "the run was admitted, and nothing was recorded"
+    hint = f"start it again with `{program()} run`"
+    cause = "the run never began: it has no records"
     return UsageProblem(cause, place=run, hint=hint)
 
 
@@ -193,16 +193,18 @@ def _unfinished_state(run: str, common: Common) -> RunState[Any]:
     if common is None:
         raise not_started(run)
     if common.finished is not None and common.finished.final:
-        hint = f"`{program()} show {run}` shows it; a new run takes new requirements"
+        hint = f"`{program()} show {run}` shows its result; for new requirements, start a new run"
         raise UsageProblem(f"the run has finished ({common.finished.outcome})", place=run, hint=hint)
     return common
 
 
 def _place_at_question(problem: UsageProblem, question: str) -> UsageProblem:
     if isinstance(problem, ForPeopleOnly):
-        return ForPeopleOnly(problem.cause, place=question, hint=f"on the web page, or with `{program()} answer`")
+        return ForPeopleOnly(
+            problem.cause, place=question, hint=f"answer on the web page, or with `{program()} answer`"
+        )
     return UsageProblem(
-        problem.cause, place=question, hint=problem.hint or f"`{program()} questions` lists the open ones"
+        problem.cause, place=question, hint=problem.hint or f"`{program()} questions` lists the open questions"
     )
 
 
@@ -278,7 +280,7 @@ FIRST_COUNTS = "the first answer counts"
 
 
 def _earlier_in_words(stands: str | None) -> str:
-    return f"another answer was given before: {'it was declined' if stands is None else repr(stands[:SHOWN_MAX])}"
+    return "it was declined before" if stands is None else f"it was answered before: {stands[:SHOWN_MAX]!r}"
 
 
 P = TypeVar("P")

@@ -78,7 +78,7 @@ class Offer:
         try:
             return choose_model(chosen, environment, self.config)
         except NoModel:
-            hint = "name one in the server's config.yaml, or choose one that this server offers"
+            hint = "name a model in the server's config.yaml, or choose a model that this server offers"
             raise NoModel("no model is set", place="model", hint=hint) from None
 
     def names_model(self, environment: Mapping[str, str]) -> bool:
@@ -117,7 +117,7 @@ class Offer:
         least, worth = self.config.clients.ceilings["stop_below"], least_value(order_limits)
         if worth is not None and least is not None and worth < least:
             hint = "clients.stop_below in the server's config.yaml sets this minimum; the command line may go below it"
-            raise UsageProblem(f"the least that clients may ask for is {least:g}", place="stop_below", hint=hint)
+            raise UsageProblem(f"clients may not go below {least:g}", place="stop_below", hint=hint)
 
 
 def choose(
@@ -131,8 +131,8 @@ def choose(
     if name not in choices:
         thing, things = thing or place, things or f"{place}s"
         hint = nearest(name[:100], choices, kind=things)
-        hint = hint or f"{setting or f'clients.{things}'} in the server's config.yaml gives them names"
-        raise UsageProblem(f"there is no {thing} {name[:100]!r} here", place=place, hint=hint)
+        hint = hint or f"add it under {setting or f'clients.{things}'} in the server's config.yaml"
+        raise UsageProblem(f"this server offers no {thing} {name[:100]!r}", place=place, hint=hint)
     return choices[name]
 
 

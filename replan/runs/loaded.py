@@ -84,6 +84,6 @@ def start_state(kind: AnyKind, first: Any) -> Any:
     initial = kind.machine.initial()
     event = kind.machine.accept(initial, first)
     if event is None or isinstance(event, Refused):
-        reason = event.reason if isinstance(event, Refused) else "the message starts no run"
+        reason = event.reason if isinstance(event, Refused) else "this message cannot start a run"
         raise UsageProblem(reason, place=f"kind {kind.name}")
     return kind.machine.evolve(initial, event)

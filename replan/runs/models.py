@@ -183,8 +183,8 @@ def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], 
             spec = parse_model_spec(name)
             missing = parse_model_spec(spec.missing) if isinstance(spec, RecordingSpec) else spec
             variable = PROVIDERS[missing.provider].address if isinstance(missing, Named) else ""
-            cause = f"run {run} asked its model at {before}, and would now ask it at {address or 'no server'}"
-            hint = f"set it for {before} again, or `{program()} resume {run} -m {name}` asks the other server"
+            cause = f"the model of run {run} was at {before}, and is now at {address or 'no server'}"
+            hint = f"set it to {before} again, or use the other server with `{program()} resume {run} -m {name}`"
             raise UsageProblem(cause, place=variable, hint=hint)
 
 
@@ -263,7 +263,7 @@ def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
         and PROVIDERS["anthropic"].is_configured(environment)
     ):
         near = f"anthropic:{spec.name}"
-    hint = f"did you mean {near}? else {hint}" if near else hint
+    hint = f"did you mean {near}? Otherwise {hint}" if near else hint
     return UsageProblem(f"model {spec.text!r} needs a key", place=provider.key, hint=hint)
 
 
@@ -364,18 +364,18 @@ def make_plugin_model(spec: PluginSpec, environment: Mapping[str, str]) -> "Plug
     """Return the model of an installed distribution. Raises `UsageProblem` if it cannot be made."""
     installed = MODEL_PLUGINS.find(spec.prefix)
     if installed is None:
-        hint = how_to_install("models", spec.prefix) or "install what provides it, or name another model"
-        raise UsageProblem(f"no plug-in makes the model {spec.text!r}", place="--model", hint=hint)
+        hint = how_to_install("models", spec.prefix) or "install the plug-in, or name another model"
+        raise UsageProblem(f"no installed plug-in provides the model {spec.text!r}", place="--model", hint=hint)
     place, make = installed.place, MODEL_PLUGINS.load(installed)
     try:
         model: Any = make(spec.rest, environment)
     except UsageProblem:
         raise
     except Exception as error:
-        cause = f"makes no model of {spec.rest!r}: {type(error).__name__}: {error}"
+        cause = f"cannot make the model {spec.rest!r}: {type(error).__name__}: {error}"
         raise UsageProblem(cause, place=place, hint="uninstall or repair it") from error
     if not all(hasattr(model, name) for name in ("name", "complete", "aclose")):
-        cause = f"makes a value of type {type(model).__name__}, not a model"
+        cause = f"returned a value of type {type(model).__name__}, not a model"
         raise UsageProblem(cause, place=place, hint="uninstall or repair it")
     return PluggedInModel(model, spec.prefix)
 
@@ -401,7 +401,7 @@ class PluggedInModel:
         with attribute_errors(self._plugin):
             answer: object = await self._model.complete(request)
         if not isinstance(answer, Reply | Fault):
-            raise PlugInFailed(f"{self._plugin} returned {type(answer).__name__}, neither Reply nor Fault")
+            raise PlugInFailed(f"{self._plugin} returned {type(answer).__name__}, not a Reply or a Fault")
         return answer
 
     async def aclose(self) -> None:

@@ -71,11 +71,15 @@ def find_run(rows: list[RunRow], prefix: str) -> str:
     names = [row.run for row in rows if is_child(prefix) or not is_child(row.run)]
     near = [name for name in names if name.startswith(prefix)]
     if near and len(prefix) < PREFIX_MIN:
-        raise RunNotFound(prefix, cause=f"{prefix!r} is too short: a run is named by {PREFIX_MIN} characters at least")
+        raise RunNotFound(
+            prefix, cause=f"{prefix!r} is too short: give at least {PREFIX_MIN} characters of the run's id"
+        )
     if not near:
         raise RunNotFound(prefix)
     if len(near) > 1:
-        raise UsageProblem(f"{prefix!r} is the start of {len(near)} runs", place="RUN", hint=", ".join(near[:5]))
+        raise UsageProblem(
+            f"{len(near)} runs have ids that begin with {prefix!r}", place="RUN", hint=", ".join(near[:5])
+        )
     return near[0]
 
 

@@ -47,7 +47,7 @@ async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_wo
     await check_own(engine, run, "delete RUN")
     row = await engine.journal.row(run)
     if row.status != "finished" and not force:
-        hint = f"end it with `{program()} cancel {run}` first, or give --force"
+        hint = f"end it with `{program()} cancel {run}` first, or add --force"
         raise UsageProblem(f"run {run} has not ended", place="RUN", hint=hint)
     return await _delete(engine, [row], await engine.journal.runs(ALL), keep_workspace=keep_workspace)
 

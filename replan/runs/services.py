@@ -68,7 +68,7 @@ async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[Non
             try:
                 service: ServicePlugin = SERVICES.load(SERVICES.installed[name])
             except UsageProblem as problem:
-                process.warn(f"{problem}; it does not run")
+                process.warn(f"{problem}; this service does not run")
                 continue
             services += [service] if service.in_hosts == in_hosts else []
     async with AsyncExitStack() as stack:

@@ -165,8 +165,8 @@ class RunSession:
         if result is None and stop.requested.is_set():
             return await self._engine.result(self._run)
         if result is None:
-            reason = "the host cannot drive it" if await self._has_host() else "the host has left"
-            self._note(f"{reason}; going on here")
+            reason = "the host cannot drive the run" if await self._has_host() else "the host has stopped"
+            self._note(f"{reason}; this process drives it now")
         return result
 
     async def _has_host(self) -> bool:
@@ -185,7 +185,7 @@ class RunSession:
         if self._leaves_undrivable:
             return
         command = f"{program()} resume {self._run}"
-        self._note(f"mend that and start the host again, or leave it (Ctrl-C) and go on here with: {command}")
+        self._note(f"repair this and start the host again, or press Ctrl-C and drive the run here with: {command}")
 
     async def _catch_up(self) -> None:
         """Report the records of another driver. Before the first report, do nothing, because nothing was missed."""

@@ -74,5 +74,5 @@ def example_named(name: str, root: Path | None = None) -> ShippedExample:
     folder = (root or data_root()) / "configs" / "examples"
     names = sorted(item.parent.name for item in folder.glob("*/plan.json"))
     if name not in names:
-        raise UsageProblem(f"there is no example {name!r}", place="--example", hint=f"one of {', '.join(names)}")
+        raise UsageProblem(f"there is no example {name!r}", place="--example", hint=f"use one of {', '.join(names)}")
     return ShippedExample(folder / name)

@@ -61,7 +61,7 @@ def _tokens(texts: str | Iterable[str], place: str) -> tuple[str, ...]:
     tokens = tuple(dict.fromkeys(part for part in parts if part))
     if len(tokens) > TOKENS_MAX or any(len(token) > TOKEN_CHARACTERS_MAX for token in tokens):
         hint = f"at most {TOKENS_MAX:,} tokens of {TOKEN_CHARACTERS_MAX} characters"
-        raise UsageProblem("names too many tokens, or one that is too long", place=place, hint=hint)
+        raise UsageProblem("too many tokens, or a token that is too long", place=place, hint=hint)
     return tokens
 
 
@@ -88,7 +88,7 @@ def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> R
         cause = f"no step of the workflow {request.pinned.workflow.name!r} has the generator `{TOOL_PLANS}`"
         raise UsageProblem(cause, place="workflow", hint="leave --workflow out")
     if not tools.declared:
-        hint = "give generators the key `step` (the tokens that they need and make), or another file with --tools"
+        hint = "give generators the key `step` (the tokens that they need and make), or name another file with --tools"
         raise UsageProblem("no generator declares a step", place=tools.source or "tools", hint=hint)
     plan_for(steps_of(tools.declared), frozenset(goal.holds), frozenset(goal.tokens))  # Refused before a run is made.
     facts = Given(initial_state=goal.holds or (START,), goal_state=goal.tokens, **tools.names_given)

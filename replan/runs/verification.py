@@ -150,13 +150,13 @@ class _Verification:
 
     def _unchecked(self) -> Iterator[str]:
         if self._unknown:
-            yield f"runs of kinds that are not installed here, beyond the hashes of their records: {self._unknown}"
+            yield f"runs whose kind is not installed here, except for the hashes of their records: {self._unknown}"
         if self._partly_booked:
-            yield f"runs that began before amounts were booked on days, what they had committed: {self._partly_booked}"
+            yield f"the first amounts of runs that began before amounts were booked on days: {self._partly_booked}"
         if self._by_deleted:
-            yield "what runs that were deleted have added to the totals of the days"
+            yield "the part of the daily totals that deleted runs have added"
         if self._unread or self._unknown:
-            yield "the totals of the days, since it is not known what some runs have committed"
+            yield "the daily totals, because the amounts of some runs are unknown"
 
     def _verify_run(self, run: str, copied: RunCopy | JournalError, done: Verified) -> Iterator[str]:
         """Yield the findings about a run. Its chain and messages were verified when it was read."""
@@ -168,7 +168,7 @@ class _Verification:
         consumed = [row.inbox for row in chained if row.inbox is not None]
         yield from self._verify_inbox(head, [item.inbox for item in copied.inbox], consumed, done)
         if chained and head.epoch < chained[-1].epoch:
-            yield f"its row says that it was claimed {head.epoch} times, a record that it was {chained[-1].epoch}"
+            yield f"its row says that it was claimed {head.epoch} times, but a record says {chained[-1].epoch} times"
         try:
             kind = self._kinds.get(run, head.kind, head.format)
         except (KindUnknown, UsageProblem):
@@ -184,7 +184,7 @@ class _Verification:
         booked = _find_booking(head.account, appends)
         if booked is None:
             self._unread += 1
-            yield "what its row says that it has committed, and on which day, does not follow from its records"
+            yield "the committed amounts and days in its row do not follow from its records"
             return
         self._partly_booked += booked.first > 0
         for tenant in NO_LIMIT.of(head.placement.tenant):
@@ -200,7 +200,7 @@ class _Verification:
             yield f"the posted message {missing} is missing"
         unread = head.summary.status != "finished" and len(posted) > max(consumed, default=0)
         if (head.unread, self._journal.agenda(head)[1]) != (unread, unread):
-            yield "it has an unread message, and is not listed so" if unread else "it is listed with an unread message"
+            yield f"it has {'an' if unread else 'no'} unread message, but its row or the agenda says otherwise"
 
     def _verify_days(self) -> Iterator[str]:
         totals = self._journal.reader.spending()
@@ -214,7 +214,8 @@ class _Verification:
             else:
                 date = datetime.fromtimestamp(day * DAY_SECONDS, UTC).date()
                 whose = f" of tenant {tenant!r}" if tenant else ""
-                yield f"the total{whose} of {date} (UTC) is {_amount(total)}, and by the records {_amount(sum_)}"
+                given = f"stored as {_amount(total)}, but the records give {_amount(sum_)}"
+                yield f"the total{whose} of {date} (UTC): {given}"
 
 
 def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterator[str]:
@@ -259,7 +260,7 @@ def _amount(amount: Amount) -> str:
 
 
 def _difference(name: str, in_row: object, expected: object) -> str:
-    return f"its {name} is {_quote(in_row)} as stored, and {_quote(expected)} by its records"
+    return f"its {name}: stored as {_quote(in_row)}, but its records give {_quote(expected)}"
 
 
 def _quote(value: object) -> str:

@@ -68,12 +68,12 @@ def cost_texts(cost: dict[str, Any]) -> dict[str, str]:
     """Return the possible cost of a run in words: `best` and `worst` in calls, and `money`."""
     worst = f"{format_count(cost['calls_worst'], 'call')} between two changes of the requirements"
     if cost["calls_worst"] > cost["calls_limit"]:
-        worst = f"{format_count(cost['calls_limit'], 'call')}, the limit; without it {worst}"
+        worst = f"{format_count(cost['calls_limit'], 'call')}, which is the limit; without the limit {worst}"
     usd = cost["cost_usd_max"]
     return {
         "best": f"{format_count(cost['calls_happy'], 'call')}, if every first attempt is accepted",
         "worst": worst,
-        "money": "unknown: nobody knows this model's price" if usd is None else f"at most {money(usd)}",
+        "money": "unknown: the price of this model is not known" if usd is None else f"at most {money(usd)}",
     }
 
 

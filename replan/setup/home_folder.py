@@ -145,7 +145,7 @@ def database_url(environment: Mapping[str, str] = os.environ) -> str | None:
             if hint
             else "this is not the URL of a Postgres database"
         )
-        hint = hint or "postgresql://…, or unset it: REPLAN_HOME names the folder of the journal in SQLite"
+        hint = hint or "set it to postgresql://…, or unset it to use the SQLite journal in REPLAN_HOME"
         raise UsageProblem(cause, place=JOURNAL, hint=hint)
     return url
 
@@ -185,7 +185,7 @@ def database_dispatcher(environment: Mapping[str, str] = os.environ) -> "Abstrac
     """Return the engine that assigns runs to workers. Raises `UsageProblem` if the journal is not in a database."""
     url = database_url(environment)
     if url is None:
-        hint = "set it to postgresql://…, or use replan host, which serves the journal in a file"
+        hint = "set it to postgresql://…, or use `replan host`, which serves the journal in a file"
         raise UsageProblem("workers need a journal in a Postgres database", place=JOURNAL, hint=hint)
     from runtime.open_journal import open_dispatcher  # noqa: PLC0415 -- as above
 

@@ -47,7 +47,7 @@ class Kinds:
         kind = self._load(name)
         if kind is None:
             known = ", ".join(sorted(self.names))
-            raise UsageProblem(f"there is no kind {name!r} of agent", place="kind", hint=f"known are {known}")
+            raise UsageProblem(f"there is no kind {name!r} of agent", place="kind", hint=f"known kinds: {known}")
         return kind
 
     @property
@@ -105,7 +105,9 @@ class Kinds:
         if not isinstance(kind, Kind):
             raise UsageProblem(f"is of type {type(kind).__name__}, not a Kind", place=entry.place)
         if kind.name != name:
-            raise UsageProblem(f"is the kind {kind.name!r}", place=entry.place, hint="give both the same name")
+            raise UsageProblem(
+                f"the kind is named {kind.name!r}", place=entry.place, hint="give the entry point the same name"
+            )
         self._loaded[name] = kind
         return kind
 

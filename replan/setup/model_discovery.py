@@ -80,7 +80,7 @@ def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None 
 def choices_text(found: Sequence[FoundModel]) -> str:
     """Return the models and the templates as command line options, in one line."""
     models = [f"-m {item.model} ({item.place})" for item in found]
-    templates = f"-m template:NAME ({', '.join(TEMPLATE_NAMES)}) for a plan that no model has thought about"
+    templates = f"-m template:NAME ({', '.join(TEMPLATE_NAMES)}) for a plan from a template, without a model"
     return ", ".join([*models, templates])
 
 

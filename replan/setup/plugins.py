@@ -44,7 +44,7 @@ def _make_guard(
         raise
     except Exception as error:
         cause = f"{failure}: {type(error).__name__}: {error}"
-        raise UsageProblem(cause, place=place, hint="repair it, or its `guard_config`") from error
+        raise UsageProblem(cause, place=place, hint="repair the plug-in, or the step's `guard_config`") from error
     if not callable(guard):
         raise UsageProblem(f"{wrong} of type {type(guard).__name__}, not a guard", place=place, hint=hint)
     return cast("AnyGuard", guard)
@@ -80,14 +80,16 @@ def _load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
             key, line = f"{kind} {name!r}", function.__code__.co_firstlineno if hasattr(function, "__code__") else 1
             place = f"{path}:{line}"
             if key in sources:
-                raise UsageProblem(f"{key} is in {sources[key].file} too", place=place, hint="rename one of them")
+                raise UsageProblem(f"{key} is also in {sources[key].file}", place=place, hint="rename one of them")
             sources[key] = PlugInFile(plugin=key, file=str(path), hash=digest)
             if kind == "guard":
                 guards[name] = _factory(function, key, place)
             elif accepts_arguments(function, 1):
                 generators[name] = function
             else:
-                raise UsageProblem(f"{key} does not take a context", place=place, hint="async def make(context) -> str")
+                raise UsageProblem(
+                    f"{key} does not take a context", place=place, hint="write async def make(context) -> str"
+                )
     return PlugInFiles(guards, generators, sources)
 
 
@@ -99,7 +101,9 @@ def _read(path: Path) -> bytes:
         cause = "there is no such file" if isinstance(error, FileNotFoundError) else (error.strerror or "").lower()
         raise UsageProblem(cause, place=str(path), hint="name a Python file with your plug-ins") from None
     if path.suffix != ".py" or len(data) > FILE_BYTES_MAX:
-        cause = "this is not a Python file" if path.suffix != ".py" else f"more than {FILE_BYTES_MAX:,} bytes"
+        cause = (
+            "this is not a Python file" if path.suffix != ".py" else f"the file has more than {FILE_BYTES_MAX:,} bytes"
+        )
         raise UsageProblem(cause, place=str(path), hint="name a file that ends in .py")
     return data
 
@@ -123,7 +127,9 @@ def _load_marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str
         if mark is None or getattr(value, "__module__", name) != name:  # One that is imported belongs elsewhere.
             continue
         if functions.setdefault((mark.kind, mark.name), value) is not value:
-            raise UsageProblem(f"two functions are {mark.kind} {mark.name!r}", place=str(path), hint="rename one")
+            raise UsageProblem(
+                f"two functions are marked as {mark.kind} {mark.name!r}", place=str(path), hint="rename one"
+            )
     if not functions:
         raise UsageProblem("there is no plug-in in this file", place=str(path), hint=_MARKS)
     return MappingProxyType(functions)
@@ -131,7 +137,9 @@ def _load_marked(path: Path, digest: str, data: bytes) -> Mapping[tuple[str, str
 
 def _file_error(path: Path, error: Exception) -> UsageProblem:
     if isinstance(error, SyntaxError) and error.filename == str(path):
-        return UsageProblem(f"not Python: {error.msg}", place=f"{path}:{error.lineno}", hint="repair the file")
+        return UsageProblem(
+            f"the file is not valid Python: {error.msg}", place=f"{path}:{error.lineno}", hint="repair the file"
+        )
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     place = f"{path}:{lines[-1]}" if lines else str(path)
     return UsageProblem(f"cannot be run: {type(error).__name__}: {error}", place=place, hint="repair the file")
@@ -149,8 +157,8 @@ def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory
 
         return without_settings
     if not accepts_arguments(function, 1):
-        hint = "def guard(artifact, context) -> Verdict, or def make(config) that returns such a guard"
-        raise UsageProblem(f"{key} takes other values than a guard", place=place, hint=hint)
+        hint = "write def guard(artifact, context) -> Verdict, or def make(config) that returns such a guard"
+        raise UsageProblem(f"{key} does not have the parameters of a guard", place=place, hint=hint)
 
     def with_settings(config: Mapping[str, Any]) -> AnyGuard:
         failure, wrong = f"{key} cannot be made", f"{key} makes a value"

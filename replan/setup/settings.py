@@ -104,7 +104,7 @@ class HostEntry(Config):
     def _at_least_one(self) -> Self:
         for name, most in self.model_calls_max_by_provider.items():
             if most < 1:
-                raise config_error(f"{most} calls are none", ("model_calls_max_by_provider", name), "1 or more")
+                raise config_error(f"should be at least 1, not {most}", ("model_calls_max_by_provider", name))
         return self
 
 
@@ -155,8 +155,10 @@ class ClientsEntry(Config):
         """Raise `UsageProblem` with the limit as its `place` if a client wants more than the settings allow."""
         for name, most in self.ceilings.items():
             if LIMITS[name].ceiling and most is not None and name in limits and limits[name] > most:
-                hint = f"clients.{name} in the server's config.yaml; the command line may go beyond it"
-                raise UsageProblem(f"the most that clients may ask for is {most:,}", place=name, hint=hint)
+                hint = (
+                    f"clients.{name} in the server's config.yaml sets this maximum; the command line may go beyond it"
+                )
+                raise UsageProblem(f"clients may not go above {most:,}", place=name, hint=hint)
 
 
 class UserConfig(Config):
@@ -318,7 +320,9 @@ def read_user_config(path: Path) -> UserConfig:
         return UserConfig()
     # Root may own it, because a system's configuration may provide it. Another user could choose what is run.
     if path.stat().st_uid not in {os.geteuid(), 0}:
-        raise UsageProblem("this file belongs to another user", place=str(path), hint="make it yours, or move it away")
+        raise UsageProblem(
+            "this file belongs to another user", place=str(path), hint="make yourself its owner, or move it away"
+        )
     document = read_document(path)
     model = config_model(document.value)
     for key in document.value:
@@ -358,7 +362,7 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
         if text is not None:
             pinned = pin_model(text)
             return _absolute(pinned, parse_model_spec(pinned, place=place))
-    hint = "pass -m NAME, or -m template:NAME for a template; `replan doctor` lists what can be used here"
+    hint = "pass -m NAME, or -m template:NAME for a template; `replan doctor` lists the models that can be used here"
     raise NoModel("no model is named", place="--model", hint=hint)
 
 

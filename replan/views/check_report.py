@@ -37,11 +37,11 @@ def report_lines(report: Mapping[str, Any], guards: Mapping[str, str]) -> list[L
         rows.append(_item(f"first action that cannot run: {where}"))
     rows += _findings(report["findings"])
     if report["escalations"]:
-        rows.append(_item(f"may hand over at: {', '.join(report['escalations'])}", "dim"))
+        rows.append(_item(f"may escalate at: {', '.join(report['escalations'])}", "dim"))
     if report.get("undoes"):
-        rows.append(_item(f"may undo everything at: {', '.join(report['undoes'])}", "dim"))
+        rows.append(_item(f"may undo all steps at: {', '.join(report['undoes'])}", "dim"))
     if report.get("irreversible"):
-        rows.append(_item(f"cannot be undone then: {', '.join(report['irreversible'])}", "yellow"))
+        rows.append(_item(f"these steps cannot be undone: {', '.join(report['irreversible'])}", "yellow"))
     unknown = [
         finding
         for finding in report["findings"]
@@ -82,7 +82,7 @@ def _about_guards(names: Sequence[str]) -> Iterator[str]:
     own = [name for name in names if name and name not in near]
     if own:
         flags = " ".join(f"--guard {shlex.quote(name)}" for name in own[:PLACES_MAX])
-        yield f"allow your own guards by name: {flags}"
+        yield f"to allow your own guards, add: {flags}"
 
 
 def _item(text: str, style: Style = "") -> Line:

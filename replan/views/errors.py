@@ -15,7 +15,7 @@ _QUOTE = re.compile(r"(['\"`])([^'\"`\n]{200})[^'\"`\n]+\1")
 
 def line_of_error(error: ReplanError) -> str:
     """Return the one line about an error. For an unknown run, it says how to list the runs."""
-    hint = f" (`{program()} runs` lists them)" if isinstance(error, RunNotFound) and error.run else ""
+    hint = f" (`{program()} runs` lists the runs)" if isinstance(error, RunNotFound) and error.run else ""
     return shorten(f"{error}{hint}")
 
 

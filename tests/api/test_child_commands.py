@@ -62,7 +62,7 @@ async def assert_refused(send, engine, run):
     assert await content(engine.journal) == before
     assert (caught.value.place, caught.value.cause) == (
         run,
-        "the run is a step of run top, and only that run goes on with it",
+        "the run is a step of run top, and only that run can continue it",
     )
     return caught.value
 

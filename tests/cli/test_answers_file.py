@@ -50,7 +50,7 @@ def test_the_same_file_again_records_nothing_more(replan, asking, tmp_path):
     file = answers(tmp_path, f"answers:\n- questions: [{run}/q1]\n  answer: '3.12'\n")
     assert replan("answer", "--file", file).exit_code == 0
     again = replan("answer", "--file", file)
-    assert (again.exit_code, "was answered so before" in again.stderr) == (0, True)
+    assert (again.exit_code, "already has this answer" in again.stderr) == (0, True)
 
 
 def test_a_file_comes_from_a_pipe_declines_and_leaves_open_what_has_no_answer(replan, asking):
@@ -68,12 +68,12 @@ OF_QUESTION = "4 answers[1].questions[0]"
     ("entry", "words"),
     [
         ("questions: [{run}/q9]\n  answer: x", [OF_QUESTION, "no open question 'q9'"]),
-        ("questions: [{run}/q1]\n  answer: x", [OF_QUESTION, "has an answer above"]),
+        ("questions: [{run}/q1]\n  answer: x", [OF_QUESTION, "is answered twice"]),
         ("questions: [zzzzzzzz/q1]\n  answer: x", [OF_QUESTION, "no run 'zzzzzzzz'", "--export"]),
         ("questions: [{run}]\n  answer: x", [OF_QUESTION, "is not a question's id"]),
         ("questions: [{other}/q1]\n  answer: '  '", [OF_QUESTION, "the question stays open"]),
-        ("questions: [{other}/q1]\n  answer: 3.10", ["5 answers[1].answer", "put it in quotes"]),
-        ("questions: [{other}/q1]\n  answer: x\n  decline: true", ["6 answers[1].decline", "leave one out"]),
+        ("questions: [{other}/q1]\n  answer: 3.10", ["5 answers[1].answer", "put the answer in quotes"]),
+        ("questions: [{other}/q1]\n  answer: x\n  decline: true", ["6 answers[1].decline", "leave one of the two out"]),
         ("questions: []\n  answer: x", ["4 answers[1].questions"]),
         ("question: {run}/q1\n  answer: x", ["4 answers[1].question", "unknown key", "questions"]),
     ],
@@ -98,11 +98,11 @@ def test_another_answer_than_the_first_stops_the_whole_file(replan, asking, tmp_
 def test_a_file_without_an_answer_and_a_file_beside_an_answer_are_refused(replan, asking, tmp_path):
     run = asking()
     file = answers(tmp_path, f"answers:\n- questions: [{run}/q1]\n  answer:\n")
-    assert_refused(replan("answer", "--file", file), "no entry has an answer")
-    assert_refused(replan("answer", f"{run}/q1", "x", "--file", file), "the answers are in the file")
+    assert_refused(replan("answer", "--file", file), "the file has no answer")
+    assert_refused(replan("answer", f"{run}/q1", "x", "--file", file), "cannot be used with other arguments")
     assert_refused(replan("answer", "--file", tmp_path / "none.yaml"), "no such file")
     both = replan("questions", "--export", "--json")
-    assert (both.exit_code, "leave one out" in both.stderr) == (2, True)
+    assert (both.exit_code, "leave one of the two out" in both.stderr) == (2, True)
 
 
 def test_without_open_questions_the_export_is_an_empty_list(replan, planned):

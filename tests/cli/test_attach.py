@@ -88,7 +88,7 @@ def test_a_repository_is_listed_and_the_files_that_the_text_names_are_attached(r
     assert "def test_pages():" in text
     assert "TOKEN" not in text
     assert SECRET not in text
-    assert "what looks like a secret is left out of shop/export.py" in done.stderr
+    assert "text that looks like a secret is left out of shop/export.py" in done.stderr
     stored = [path.read_bytes() for path in (repository.parent / "home").iterdir() if path.is_file()]
     assert SECRET.encode() not in b"".join(stored)
 
@@ -116,7 +116,7 @@ def test_a_name_that_is_not_unique_and_a_way_out_are_not_attached(replan, plan, 
     done = plan("--repo", repository, problem="util.py and link.py and b/util.py fail with a timeout.\n")
     text = prompt(replan)
     assert "private" not in text
-    assert "link.py is not attached: it leads out of the repository" in done.stderr
+    assert "link.py is not attached: the path leads out of the repository" in done.stderr
     assert ("two\n" in text, "one\n" in text) == (True, False)
 
 
@@ -126,9 +126,9 @@ def test_a_name_that_is_not_unique_and_a_way_out_are_not_attached(replan, plan, 
         ("missing.md", None, "there is no such file"),
         ("folder", "folder", "this is not a file"),
         ("binary.md", b"a\0b", "this is binary"),
-        (".env", b"A=1", "a file of this name holds secrets"),
-        ("id_rsa", b"x", "a file of this name holds secrets"),
-        ("server.pem", b"x", "a file of this name holds secrets"),
+        (".env", b"A=1", "a file with this name usually contains secrets"),
+        ("id_rsa", b"x", "a file with this name usually contains secrets"),
+        ("server.pem", b"x", "a file with this name usually contains secrets"),
         ("pipe", "pipe", "this is not a file"),
     ],
 )

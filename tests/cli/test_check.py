@@ -98,8 +98,8 @@ def test_the_expansive_level_says_what_is_undone_and_what_cannot_be(replan, tmp_
     ]
     (tmp_path / "undo.json").write_text(json.dumps({**PLAN, "steps": steps}))
     result = replan("check", tmp_path / "undo.json", "--level", "expansive")
-    assert "may undo everything at: ask, fix" in result.stdout
-    assert "cannot be undone then: find" in result.stdout
+    assert "may undo all steps at: ask, fix" in result.stdout
+    assert "these steps cannot be undone: find" in result.stdout
     shown = json.loads(replan("check", tmp_path / "undo.json", "--level", "expansive", "--json").stdout)
     assert (shown["undoes"], shown["irreversible"], shown["escalations"]) == (["ask", "fix"], ["find"], [])
     steps[0].pop("undo")
@@ -204,7 +204,7 @@ def test_a_file_without_a_plan_is_exit_2(replan, tmp_path):
     (tmp_path / "none.jsonl").write_text("\n\n")
     result = replan("check", tmp_path / "none.jsonl")
     assert result.exit_code == 2
-    assert "none.jsonl: holds no plan" in result.stderr
+    assert "none.jsonl: the file has no plan" in result.stderr
 
 
 def test_the_result_of_a_run_without_a_plan_is_exit_2(replan, tmp_path):
@@ -223,7 +223,7 @@ def test_text_output_merges_equal_findings_of_several_steps(replan, tmp_path):
     assert result.exit_code == 3
     assert first.startswith("- plan.unknown_guard at ask, find: unknown guard 'ours'; choose one of 'all_tests_pass', ")
     assert second == "- plan.unknown_guard at fix: unknown guard 'syntx'."
-    assert advice == ["- did you mean 'syntax' for 'syntx'?", "- allow your own guards by name: --guard ours"]
+    assert advice == ["- did you mean 'syntax' for 'syntx'?", "- to allow your own guards, add: --guard ours"]
     assert replan("check", tmp_path / "own.json", "--guard", "ours", "--guard", "syntx").exit_code == 0
     shown = json.loads(replan("check", tmp_path / "own.json", "--json").stdout)
     assert [item["step_id"] for item in shown["findings"]] == ["ask", "find", "fix"]

@@ -82,7 +82,7 @@ def test_a_line_of_a_file_with_many_plans_is_the_place_of_its_findings(replan, t
 def test_two_forms_are_refused(replan, plans):
     result = replan("check", plans[0], "--json", "--format", "junit")
     assert result.exit_code == 2
-    assert "several output formats are named" in result.stderr
+    assert "several output formats are given" in result.stderr
 
 
 def test_the_action_annotates_and_draws_the_plans_of_a_checkout(plans, tmp_path):

@@ -32,7 +32,10 @@ def test_version_is_a_command_and_an_option(replan):
         (["status"], "did you mean `replan runs`?"),
         (["verify"], "did you mean `replan home verify`?"),
         (["rum"], "(Did you mean one of: 'resume', 'run'?)"),
-        (["--json", "runs"], "--json belongs to a command and stands after it, as in `replan COMMAND --json`"),
+        (
+            ["--json", "runs"],
+            "--json is an option of commands: write it after the command, as in `replan COMMAND --json`",
+        ),
     ],
 )
 def test_a_wrong_command_line_says_what_was_meant(replan, arguments, meant):

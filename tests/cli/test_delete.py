@@ -59,7 +59,7 @@ def test_the_runs_of_its_steps_are_deleted_with_a_run(replan, home, planned, tmp
     assert counts(home)["runs"] == 2
     child = json.loads(replan("show", "--last", "--tree", "--json").stdout)["nodes"][0]["child"]
     assert_refused(replan("home", "delete", child), "is a step of run")
-    assert "with 1 run of its steps" in replan("home", "delete", run_id(replan)).stderr
+    assert "with 1 child run" in replan("home", "delete", run_id(replan)).stderr
     assert set(counts(home).values()) == {0}
 
 

@@ -192,7 +192,9 @@ def test_a_model_that_writes_no_files_is_refused_before_anything_runs(replan, ho
     )
     result = replan("execute", *files())
     assert result.exit_code == 2
-    assert "the model 'template:bug' writes no files, but the generator 'maker' needs one" in result.stderr
+    assert (
+        "the generator 'maker' needs a model that writes files, but 'template:bug' writes only plans" in result.stderr
+    )
     assert not home.exists()
 
 

@@ -92,7 +92,7 @@ def test_a_fork_that_cannot_be_made_is_one_line_and_writes_nothing(replan, ended
 
 def test_the_place_of_the_end_is_refused_with_the_last_place_before_it(replan, ended):
     last = len(replan("log", ended).stdout.splitlines())
-    told = f"the run had ended at record {last} (the last place is {last - 1})"
+    told = f"the run had already ended at record {last} (fork at record {last - 1}, or before it)"
     assert told in refused(replan, ended, "--at", last)
     assert forked(replan, ended, "--at", last - 1)["outcome"] == "success"
 

@@ -63,7 +63,7 @@ def test_hints_use_python_m_after_a_call_as_a_module(shell, command):
     with shell(*command) as process:
         _, err = process.communicate(b"A problem.")
     assert process.returncode == 8
-    assert err.decode().strip() == f"replan: no run 'nosuchrun' (`{sys.executable} -m replan runs` lists them)"
+    assert err.decode().strip() == f"replan: no run 'nosuchrun' (`{sys.executable} -m replan runs` lists the runs)"
 
 
 def test_the_hint_to_the_help_uses_the_program_name_of_the_call(shell):
@@ -118,5 +118,5 @@ def test_a_run_is_not_handed_to_hosts_of_other_kinds(replan, problem):
     announce({"gardening": 1})
     assert_refused(
         replan("run", problem, "-m", "template:bug", "--detach"),
-        "no host that is running drives runs of kind 'planning'",
+        "no running host drives runs of kind 'planning'",
     )

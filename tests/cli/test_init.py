@@ -66,10 +66,10 @@ def test_what_is_there_is_kept(replan, home, tmp_path):
 
 
 def test_the_form_itself_is_no_problem(replan, tmp_path):
-    assert f"`replan do {tmp_path / 'problem.md'}` also executes" in replan("init", tmp_path).stderr
+    assert f"`replan do {tmp_path / 'problem.md'}` also executes the plan" in replan("init", tmp_path).stderr
     form = tmp_path / "problem.md"
     refused = replan("run", form, "-m", "template:bug")
-    told = f"replan: {form}: this is still the form that `replan init` wrote (replace its text by your problem)\n"
+    told = f"replan: {form}: this is still the file that `replan init` wrote (replace its text with your problem)\n"
     assert (refused.exit_code, refused.stderr) == (2, told)
 
 

@@ -151,7 +151,7 @@ def test_a_home_that_may_not_be_entered_is_named_with_the_next_step(journal, mod
     line = done.stderr.strip()
     assert "\n" not in line
     assert line.startswith(f"replan: {home}")
-    assert "permission denied (make it yours" in line or f"chmod u+rx {home}" in line
+    assert "permission denied (give your user" in line or f"chmod u+rx {home}" in line
     assert "internal error" not in line
     assert done.returncode == 2
 

@@ -43,7 +43,7 @@ def test_the_only_question_of_the_newest_run_is_answered(replan, waiting):
     assert (answered["question"], answered["result"]) == (f"{waiting}/q1", "accepted")
     assert questions(replan, "--last") == []
     assert len(questions(replan)) == 1
-    assert_refused(replan("answer", "--last", "again"), waiting, "it has no open question", "`replan questions`")
+    assert_refused(replan("answer", "--last", "again"), waiting, "the run has no open question", "`replan questions`")
     assert json.loads(replan("answer", "--last", "q1", BETTER, "--json").stdout)["result"] == "duplicate"
 
 
@@ -56,7 +56,7 @@ def test_a_question_without_an_answer_shows_how_to_answer(replan, waiting):
 def test_the_only_question_of_the_newest_run_is_declined(replan, waiting):
     result = replan("answer", "--last", "--decline")
     assert f"{waiting}/q1 is declined" in result.stderr
-    assert "q1 was declined so before" in replan("answer", "--last", "q1", "--decline").stderr
+    assert "q1 was already declined" in replan("answer", "--last", "q1", "--decline").stderr
 
 
 def test_of_several_questions_one_is_named(replan, problem, scripted):
@@ -81,8 +81,8 @@ def test_a_note_goes_to_the_newest_run_which_can_be_cancelled(replan, waiting):
         (("answer",), "no question is named"),
         (("answer", "--last", "yes", "--decline", "no"), "both an answer and --decline"),
         (("tell",), "no run is named"),
-        (("tell", "k7m2x9qa"), "nothing to tell"),
-        (("tell", "--last"), "nothing to tell"),
+        (("tell", "k7m2x9qa"), "the message is missing"),
+        (("tell", "--last"), "the message is missing"),
         (("tell", "k7m2x9qa", "text", "--last"), "both a run and --last"),
         (("cancel",), "no run is named"),
         (("cancel", "k7m2x9qa", "--last"), "both a run and --last"),

@@ -229,4 +229,4 @@ def test_a_refused_parameter_is_told_and_remembered_in_the_home(replan, problem,
     [found] = [check["found"] for check in checks if check["name"] == "refused"]
     assert found == f"{server.base_url} gpt: max_tokens (max_completion_tokens is sent)"
     [limits] = [check["found"] for check in checks if check["name"] == "limits"]
-    assert re.fullmatch(rf"127.0.0.1:{server.port}: 5\d of 60 requests left for \d+ s", limits)
+    assert re.fullmatch(rf"127.0.0.1:{server.port}: 5\d of 60 requests left, reset in \d+ s", limits)

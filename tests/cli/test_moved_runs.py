@@ -112,7 +112,7 @@ def test_old_runs_are_moved_and_every_view_of_them_is_as_before(replan, planned,
         "target": journals[1],
         "runs": [{"run_id": run, "new": True, "deleted": True, "problem": None}],
     }
-    assert f"1 run copied to {journals[1]}, 0 there already, 0 not copied, 1 deleted here" in done.stderr
+    assert f"1 run copied to {journals[1]}, 0 already there, 0 not copied, 1 deleted here" in done.stderr
     assert set(counts(home).values()) == {0}
     assert_refused(replan("show", run), "no run", code=8)
     assert replan("home", "verify").exit_code == 0
@@ -187,8 +187,8 @@ def test_a_run_that_is_open_driven_or_elsewhere_is_refused_by_name(replan, home,
 @pytest.mark.parametrize(
     "refused",
     [
-        (["--delete"], ["nothing says which runs are to be deleted", "--run RUN"], 2),
-        (["--run", "k7m2x9qa", "--ended"], ["--run names the runs already"], 2),
+        (["--delete"], ["--delete: needs a choice of runs", "--run RUN"], 2),
+        (["--run", "k7m2x9qa", "--ended"], ["--run: cannot be used with --older-than or --ended"], 2),
         (["--run", "k7m2x9qa"], ["no run 'k7m2x9qa'"], 8),
         (["sqlite:a", "sqlite:b"], ["more than two journals"], 2),
     ],

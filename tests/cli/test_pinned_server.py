@@ -39,15 +39,15 @@ def run(replan, problem, first, other, monkeypatch):
 
 def test_a_resume_asks_no_other_server(replan, run, first, other):
     refused = replan("resume", run, "--max-calls", "5")
-    cause = f"OPENAI_BASE_URL: run {run} asked its model at {address(first)}, and would now ask it at {address(other)}"
-    assert_refused(refused, cause, f"`replan resume {run} -m {MODEL}` asks the other server")
+    cause = f"OPENAI_BASE_URL: the model of run {run} was at {address(first)}, and is now at {address(other)}"
+    assert_refused(refused, cause, f"use the other server with `replan resume {run} -m {MODEL}`")
     assert other.seen == []
 
 
 def test_without_an_address_a_key_does_not_send_the_run_to_openai(replan, run, first, monkeypatch):
     monkeypatch.delenv("OPENAI_BASE_URL")
     refused = replan("resume", run, "--max-calls", "5")
-    assert_refused(refused, f"asked its model at {address(first)}, and would now ask it at api.openai.com:443")
+    assert_refused(refused, f"was at {address(first)}, and is now at api.openai.com:443")
 
 
 def test_a_person_who_names_the_model_sends_the_run_to_the_other_server_for_good(replan, run, first, other):
@@ -67,5 +67,5 @@ def test_the_same_server_by_another_name_of_this_machine_is_no_other_server(repl
 def test_a_fork_asks_no_other_server_either(replan, run, other):
     forked = replan("fork", run, "--max-calls", "5")
     assert forked.exit_code == 2, forked.output
-    assert "would now ask it at" in " ".join(forked.stderr.split())
+    assert "and is now at" in " ".join(forked.stderr.split())
     assert other.seen == []

@@ -107,11 +107,15 @@ def test_a_resume_with_a_changed_file_says_so(replan, plan, files):
 @pytest.mark.parametrize(
     ("change", "place", "cause"),
     [
-        (("small(artifact, context)", "small()"), "house.py:6", "guard 'small' takes other values than a guard"),
+        (
+            ("small(artifact, context)", "small()"),
+            "house.py:6",
+            "guard 'small' does not have the parameters of a guard",
+        ),
         (("import replan\n", "import nowhere\n"), "house.py:2", "cannot be run: ModuleNotFoundError"),
-        (("def small(", "def small(("), "house.py:", "not Python"),
+        (("def small(", "def small(("), "house.py:", "not valid Python"),
         (("@replan.guard\n", ""), "w.yaml:5", "unknown guard 'small'"),
-        (('name="at_most"', 'name="small"'), "house.py", "two functions are guard 'small'"),
+        (('name="at_most"', 'name="small"'), "house.py", "two functions are marked as guard 'small'"),
         (('name="at_most"', 'name="plan_medium"'), "plan_medium", "a plug-in cannot have a built-in name"),
     ],
 )

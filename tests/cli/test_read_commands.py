@@ -171,7 +171,7 @@ def test_a_run_without_a_plan_has_no_plan_view(replan, problem, scripted):
 @pytest.mark.parametrize("command", [["show"], ["log"], ["resume"], ["cancel"], ["questions"]])
 def test_an_unknown_run_is_exit_8(replan, command, finished):
     assert_refused(replan(*command, "zzzzzzzz"), "no run 'zzzzzzzz'", "replan runs", code=8)
-    assert_refused(replan(*command, finished[:5]), "is too short: a run is named by 6 characters at least", code=8)
+    assert_refused(replan(*command, finished[:5]), "is too short: give at least 6 characters of the run's id", code=8)
 
 
 def test_a_run_is_named_by_six_characters(replan, finished):
@@ -191,7 +191,7 @@ def test_mermaid_cannot_be_combined_with_json(replan, finished):
 
 def test_views_cannot_be_combined(replan, finished):
     result = replan("show", finished, "--tree", "--plan", "--events")
-    assert_refused(result, "--tree and --plan and --events", "one of them")
+    assert_refused(result, "--tree and --plan and --events", "keep one of the options")
 
 
 def test_progress_has_local_time(monkeypatch):

@@ -187,7 +187,7 @@ def test_a_server_that_cannot_be_reached_is_exit_4_after_the_patience(replan, pr
     assert result.exit_code == 4
     told = " ".join(result.stderr.split())
     assert "the provider is down (refused_connection: no connection" in told
-    assert "Is its server running? `replan doctor --online` tries it." in told
+    assert "Is its server running? `replan doctor --online` checks this." in told
     result = replan("resume", "--last", "--patience", "0.001s")
     assert result.exit_code == 4
     assert "start the server" in result.stdout
@@ -234,7 +234,7 @@ async def raised(signals, *numbers, elsewhere=False):
 async def test_the_first_interrupt_waits_for_replies_and_the_second_for_nothing():
     signals = Signals()
     [note] = await raised(signals, signal.SIGINT)
-    assert "as long as their time limits allow" in note
+    assert "at most until their time limits" in note
     assert "nothing is cancelled" in note
     assert (signals.code, signals.stop.requested.is_set(), signals.stop.forced.is_set()) == (130, True, False)
     assert signals.stop.grace is None

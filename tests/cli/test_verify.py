@@ -11,35 +11,44 @@ from runtime.journal.port import VERSION
 from tests.cli.samples import ANALYSIS, ASKING, PLAN
 
 EDITS = {
-    "a status": ("UPDATE runs SET status = 'finished' WHERE id = 1", "its status is 'finished' as stored"),
-    "a detail": ("UPDATE runs SET detail = 'q7' WHERE id = 1", "its detail is 'q7' as stored, and 'q1' by its records"),
-    "the questions": ("DELETE FROM asked", "its open questions is [] as stored, and ["),
+    "a status": ("UPDATE runs SET status = 'finished' WHERE id = 1", "its status: stored as 'finished'"),
+    "a detail": ("UPDATE runs SET detail = 'q7' WHERE id = 1", "its detail: stored as 'q7', but its records give 'q1'"),
+    "the questions": ("DELETE FROM asked", "its open questions: stored as [], but its records give ["),
     "a question": (
         "UPDATE asked SET questions = CAST(replace(questions, 'version', 'release') AS BLOB)",
-        "(text) is \"The model asks, about the step 'g_analysis': Which release",
+        "(text): stored as \"The model asks, about the step 'g_analysis': Which release",
     ),
     "questions that are none": (
         "UPDATE asked SET questions = x'5b315d'",
         "the questions of its status row cannot be read",
     ),
-    "a title": ("UPDATE runs SET title = 'Another' WHERE id = 1", "its title is 'Another' as stored"),
-    "the wait": ("UPDATE runs SET waiting_since = 5.0 WHERE id = 1", "its beginning of the wait is 5.0 as stored"),
-    "a time to wake": ("UPDATE runs SET next_wake = 7.5 WHERE id = 1", "its time to wake it is 7.5 as stored"),
-    "a change": ("UPDATE runs SET updated = updated - 1 WHERE id = 1", "its time of the last change is"),
+    "a title": ("UPDATE runs SET title = 'Another' WHERE id = 1", "its title: stored as 'Another'"),
+    "the wait": ("UPDATE runs SET waiting_since = 5.0 WHERE id = 1", "its beginning of the wait: stored as 5.0"),
+    "a time to wake": ("UPDATE runs SET next_wake = 7.5 WHERE id = 1", "its time to wake it: stored as 7.5"),
+    "a change": ("UPDATE runs SET updated = updated - 1 WHERE id = 1", "its time of the last change: stored as"),
     "an earlier epoch": ("UPDATE runs SET epoch = 0 WHERE id = 1", "its row says that it was claimed 0 times"),
-    "what is committed": ("UPDATE runs SET calls = 0 WHERE id = 1", "does not follow from its records"),
-    "the booked day": ("UPDATE runs SET day = day - 1 WHERE id = 1", "does not follow from its records"),
-    "the agenda": ("INSERT INTO agenda VALUES (1, 5.0)", "its time at which hosts take it up is 5.0"),
-    "an unread row that was added": ("INSERT INTO unread VALUES (2)", "it is listed with an unread message"),
-    "an unread row that was removed": ("DELETE FROM unread", "it has an unread message, and is not listed so"),
-    "the spending": ("UPDATE spending SET calls = 0", "is 0 calls and 0 micro-dollars, and by the records 3 calls"),
+    "what is committed": ("UPDATE runs SET calls = 0 WHERE id = 1", "do not follow from its records"),
+    "the booked day": ("UPDATE runs SET day = day - 1 WHERE id = 1", "do not follow from its records"),
+    "the agenda": ("INSERT INTO agenda VALUES (1, 5.0)", "its time at which hosts take it up: stored as 5.0"),
+    "an unread row that was added": (
+        "INSERT INTO unread VALUES (2)",
+        "it has no unread message, but its row or the agenda says otherwise",
+    ),
+    "an unread row that was removed": (
+        "DELETE FROM unread",
+        "it has an unread message, but its row or the agenda says otherwise",
+    ),
+    "the spending": (
+        "UPDATE spending SET calls = 0",
+        "stored as 0 calls and 0 micro-dollars, but the records give 3 calls",
+    ),
     "the spending of a tenant": (
         "INSERT INTO spending VALUES ('research', 5, 1, 0)",
-        "the total of tenant 'research' of 1970-01-06 (UTC) is 1 call and",
+        "the total of tenant 'research' of 1970-01-06 (UTC): stored as 1 call and",
     ),
     "a day that never was": (
         "INSERT INTO spending VALUES ('', 5, 1, 0)",
-        "the total of 1970-01-06 (UTC) is 1 call and",
+        "the total of 1970-01-06 (UTC): stored as 1 call and",
     ),
     "the last message": ("DELETE FROM inbox; DELETE FROM unread", "the posted message 1 is missing"),
     "a message": ("UPDATE inbox SET body = replace(body, '3.12', '3.13')", "the message does not match its hash"),
@@ -86,7 +95,7 @@ def test_what_nobody_has_edited_agrees(replan, stored):
     done = replan("home", "verify")
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.startswith("ok     2 runs, ")
-    assert done.stdout.endswith(" records, 1 message: nothing differs from the records\n")
+    assert done.stdout.endswith(" records, 1 message: everything agrees with the records\n")
 
 
 @pytest.mark.parametrize("name", EDITS)
@@ -152,6 +161,6 @@ def test_a_journal_from_which_a_run_was_deleted_agrees(home, replan, stored, pla
     done = replan("home", "verify")
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout.startswith("ok     1 run, ")
-    assert "not checked: what runs that were deleted have added to the totals of the days" in done.stdout
+    assert "not checked: the part of the daily totals that deleted runs have added" in done.stdout
     edit(home, "UPDATE spending SET calls = 0")
     assert replan("home", "verify").exit_code == 9

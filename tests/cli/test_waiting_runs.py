@@ -66,7 +66,7 @@ def test_an_answer_lets_the_run_go_on(replan, waiting, text):
     assert json.loads(result.stdout)["plan"] == PLAN
     assert json.loads(replan("questions", "--json").stdout) == {"questions": []}
     again = replan("answer", f"{waiting}/q1", text, input="version 3.12\non Linux\n")
-    assert (again.exit_code, "was answered so before" in again.stderr) == (0, True)
+    assert (again.exit_code, "already has this answer" in again.stderr) == (0, True)
     assert "go on with" not in again.stderr
 
 
@@ -142,8 +142,8 @@ def test_a_resume_of_the_newest_run_drives_no_older_one(replan, problem, scripte
     replan("run", problem, "-m", "template:bug")
     before = replan("log", waiting).stdout
     last = replan("resume", "--last", "--no-input")
-    hint = f"`replan resume {waiting}` goes on with the newest run that can: "
-    assert_refused(last, f"--last: run {run_id(replan)} is the newest, and it has finished", hint)
+    hint = f"`replan resume {waiting}` continues the newest run that can continue: "
+    assert_refused(last, f"--last: the newest run, {run_id(replan)}, has finished", hint)
     assert replan("log", waiting).stdout == before
 
 

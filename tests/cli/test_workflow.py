@@ -91,7 +91,7 @@ def test_the_doctor_reports_an_invalid_config_file_once(replan, home):
     assert "did you mean 'model'?" in wrong[0]["found"]
 
 
-@pytest.mark.parametrize(("status", "code", "message"), [(200, 0, "takes the key"), (401, 1, "refuses the key")])
+@pytest.mark.parametrize(("status", "code", "message"), [(200, 0, "accepts the key"), (401, 1, "refuses the key")])
 def test_the_doctor_connects_to_the_server_only_with_online(replan, monkeypatch, status, code, message):
     requests = []
 

@@ -83,7 +83,7 @@ async def test_a_session_drives_a_run_that_the_host_claimed_and_cannot_drive(aut
                 nursery.start_soon(_release_at, 100, engine.journal, epoch)
                 result = await RunSession(engine, "a", lambda record, state: None, notes.append).drive(Stop())
     assert (result.status, result.outcome) == ("finished", "success")
-    assert notes == ["the host cannot drive it; going on here"]
+    assert notes == ["the host cannot drive the run; this process drives it now"]
     assert home.calls == [pytest.approx(100, abs=2)]
 
 

@@ -43,7 +43,7 @@ def test_the_command_takes_the_fields_of_the_order_and_all_limits(replan, model)
     [
         (("poem", ""), "TOPIC: "),
         (("poem", "dew", "--style", "epic"), "style: there is no style 'epic' (haiku, limerick)"),
-        (("poem", "dew", "--words", "x"), "'x' gives no value"),
+        (("poem", "dew", "--words", "x"), "'x' sets no value"),
         (("poem", "dew", "--words", "dew=wet grass"), "replan: the topic is one of the words"),
         (("poem", "dew", "--max-calls", "0"), "--max-calls"),
     ],

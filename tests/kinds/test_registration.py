@@ -52,7 +52,7 @@ def test_planning_is_known_where_nothing_is_installed_and_its_own_entry_point_is
         ("gone", "no_such_module:KIND", "cannot be loaded: ModuleNotFoundError"),
         ("lost", f"{__name__}:MISSING", "cannot be loaded: AttributeError"),
         ("words", f"{__name__}:NO_KIND", "is of type str, not a Kind"),
-        ("other", f"{__name__}:HAGGLER", "is the kind 'haggler'"),
+        ("other", f"{__name__}:HAGGLER", "the kind is named 'haggler'"),
     ],
 )
 def test_a_kind_that_cannot_be_used_is_named_and_the_others_work(installed, name, value, problem):
@@ -91,7 +91,7 @@ def test_a_run_of_an_unknown_kind_or_of_a_newer_format_says_what_to_do(installed
         kinds.get("run", "acquisition", 1)
     with pytest.raises(KindUnknown, match=rf"in format {newer}.*upgrade the package that provides this kind"):
         kinds.get("run", "planning", newer)
-    with pytest.raises(UsageProblem, match="known are execution, planning"):
+    with pytest.raises(UsageProblem, match="known kinds: execution, planning"):
         kinds.named("haggler")
 
 

@@ -116,7 +116,7 @@ def test_the_price_that_a_plug_in_states_holds_unless_the_settings_have_another(
 def test_a_model_of_a_package_that_is_not_installed_names_what_to_install(monkeypatch, tmp_path, model, extra):
     """Its prefix is no part of a server's name, so that no server is asked for it."""
     monkeypatch.setattr(entry_points, "_points", lambda *_: ())
-    with pytest.raises(UsageProblem, match=f"no plug-in makes the model '{re.escape(model)}'") as problem:
+    with pytest.raises(UsageProblem, match=f"no installed plug-in provides the model '{re.escape(model)}'") as problem:
         replan.solve(PROBLEM, model=model, home=replan.MEMORY)
     assert problem.value.hint.startswith("pip install ")
     assert extra in problem.value.hint
@@ -130,8 +130,8 @@ def test_a_model_of_our_packages_is_stored_and_shown_as_it_is_written():
     ("model", "cause"),
     [
         ("echo:unknown", "--model: there is no such echo (name another)"),
-        ("echo:odd", "replan.models echo (from loud-echoes): makes no model of 'odd': ValueError: odd"),
-        ("echo:none", "replan.models echo (from loud-echoes): makes a value of type str, not a model"),
+        ("echo:odd", "replan.models echo (from loud-echoes): cannot make the model 'odd': ValueError: odd"),
+        ("echo:none", "replan.models echo (from loud-echoes): returned a value of type str, not a model"),
         (
             "lone:x",
             "replan.models lone (from loud-echoes): is the function lonely(), and should be a function make",
@@ -150,7 +150,7 @@ def test_a_model_that_cannot_be_made_is_refused_in_one_line(site, model, cause):
     ("model", "cause"),
     [
         ("echo:broken", "model echo: RuntimeError: kaput"),
-        ("echo:wordy", "model echo returned str, neither Reply nor Fault"),
+        ("echo:wordy", "model echo returned str, not a Reply or a Fault"),
     ],
 )
 def test_a_model_that_fails_parks_the_run_and_is_named(site, solve, model, cause):
@@ -191,7 +191,9 @@ def test_a_run_whose_plug_in_is_uninstalled_sends_its_prompt_to_no_server(site, 
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
     with monkeypatch.context() as context:
         context.setattr(entry_points, "_points", lambda *_: ())
-        with pytest.raises(replan.UsageProblem, match=r"no plug-in makes the model 'echo:broken' \(install what"):
+        with pytest.raises(
+            replan.UsageProblem, match=r"no installed plug-in provides the model 'echo:broken' \(install the plug-in"
+        ):
             replan.resume(run, home=home)
     assert replan.resume(run, home=home).cause == "plugin"
 

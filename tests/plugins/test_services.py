@@ -94,4 +94,4 @@ def test_health_checks_without_a_package_that_answers_them_name_what_to_install(
     monkeypatch.setattr("runtime.core.entry_points._points", lambda *_: ())
     done = CliRunner().invoke(app, ["host", "--health-port", "8439"])
     assert done.exit_code == 2
-    assert "--health-port: health checks belong to a package that is not installed (pip install " in done.stderr
+    assert "--health-port: health checks need a package that is not installed (pip install " in done.stderr

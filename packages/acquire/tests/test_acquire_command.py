@@ -252,7 +252,7 @@ BAD = {
     "an unknown profile": (["market_sise", "x"], "did you mean 'market_size'?"),
     "no such folder": (["market_size", "x", "--docs", "nope"], "--docs: there is no such folder"),
     "a file as folder": (["market_size", "x", "--docs", __file__], "--docs: this is a file"),
-    "no value": (["market_size", "x", "--set", "core.currency"], "--set: 'core.currency' gives no value"),
+    "no value": (["market_size", "x", "--set", "core.currency"], "--set: 'core.currency' sets no value"),
     "a value twice": (["market_size", "x", "--set", "a=1", "--set", "a=2"], "given twice"),
     "an unknown field": (["market_size", "x", "--set", "core.x=1"], "'core.x' is not a field"),
     "a wrong unit": (["market_size", "x", *KNOWN, "--set", "segment.win_rate=4 EUR"], "--set: segment.win_rate"),
@@ -312,7 +312,10 @@ def test_the_report_is_written_as_its_name_says(replan, heat, tmp_path):
     assert (tmp_path / "again.xlsx").read_bytes().startswith(b"PK")
     refused = replan("export", "--last", "--format", "xlsx")
     assert refused.exit_code == 2
-    assert "-o: xlsx is no text (name a file, such as -o report.xlsx)" in refused.stderr
+    assert (
+        "-o: the format xlsx is not text, so it cannot be printed (name a file, such as -o report.xlsx)"
+        in refused.stderr
+    )
 
 
 def test_what_has_changed_since_an_earlier_run_is_shown(replan, heat, tmp_path):

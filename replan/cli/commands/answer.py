@@ -33,7 +33,7 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, export:
     if last:
         require_one_run("questions", run_id, last=last)
     if export and as_json:
-        raise UsageProblem("--json prints another form", place="--export", hint="leave one out")
+        raise UsageProblem("cannot be used with --json", place="--export", hint="leave one of the two out")
     from actors.run.open_question import choices
     from actors.run.words import reason_in_words
     from actors.values.lines import line, verbatim
@@ -98,9 +98,9 @@ _ANSWER = examples(
 @click.command(epilog=_ANSWER)
 @click.argument("question", metavar="QUESTION|--last", required=False, shell_complete=complete_question)
 @click.argument("text", required=False)
-@click.option("--last", is_flag=True, help="Answer the newest run's question; of several, give the ID as QUESTION.")
-@click.option("--decline", is_flag=True, help="Give no answer; the question says what happens then.")
-@click.option("--file", metavar="FILE", help="Give the answers of a file from `questions --export`; - reads a pipe.")
+@click.option("--last", is_flag=True, help="Answer the newest run's question; if several are open, name its ID.")
+@click.option("--decline", is_flag=True, help="Decline the question, which says what happens then.")
+@click.option("--file", metavar="FILE", help="Post the answers in a file from `questions --export`; - reads stdin.")
 @json_option
 @common
 @click.pass_obj
@@ -116,21 +116,23 @@ def answer(
 ) -> int:
     """Answer a QUESTION (RUN/ID) with TEXT. If TEXT is -, read the answer from standard input.
 
-    Works whether or not a process drives the run, and is durable when it returns. The first answer counts. With
-    --file, all answers are checked before the first one is recorded.
+    The run may be driven or not. The answer is stored when the command returns. The first answer counts. With --file,
+    all answers are checked before the first is recorded.
     """
     if file is not None:
         if question is not None or text is not None or last or decline:
-            raise UsageProblem("the answers are in the file", place="--file", hint="leave out all other arguments")
+            raise UsageProblem(
+                "cannot be used with other arguments", place="--file", hint="write all answers into the file"
+            )
         import trio
 
         return trio.run(_answer_file, invocation, file, as_json)
     if last and not decline and text is None:
         question, text = None, question
     if question is None and not last:
-        raise UsageProblem("no question is named", place="QUESTION", hint="`replan questions` lists them as RUN/ID")
+        raise UsageProblem("no question is named", place="QUESTION", hint="`replan questions` lists the ids as RUN/ID")
     if decline and text is not None:
-        hint = "`replan answer QUESTION TEXT`, or --decline for none"
+        hint = "write `replan answer QUESTION TEXT`, or decline with --decline"
         raise UsageProblem("both an answer and --decline are given", place="TEXT", hint=hint)
     import trio
 
@@ -165,8 +167,7 @@ async def _answer(
         row = await engine.journal.row(run)
         hosted = await engine.has_host(row.kind, row.format)
         open_count = len(await questions_of(engine, run))
-    participle = "declined" if text is None else "answered"
-    posted = f"was {participle} so before" if receipt.result == "duplicate" else f"is {participle}"
+    posted = _posted_text(declined=text is None, is_new=receipt.result != "duplicate")
     follows = f". {question_in_words(consequence_of(receipt.otherwise))}" if receipt.otherwise else ""
     _report_posted(f"{full} {posted}{follows}", row, hosted=hosted, open_count=open_count)
     if as_json:
@@ -202,16 +203,25 @@ async def _answer_file(invocation: Invocation, file: str, as_json: bool) -> int:
     conflicts = 0
     for question, receipt in receipts.items():
         conflicts += receipt.result == "conflict"
-        done = "answered" if checked[question].body["kind"] == "answer" else "declined"
-        posted = {"accepted": f"is {done}", "duplicate": f"was {done} so before"}
-        notice(f"{question} {posted.get(receipt.result, 'has another answer, which came first and counts')}")
+        if receipt.result == "conflict":
+            posted = "already has another answer, which counts"
+        else:
+            declined = checked[question].body["kind"] == "decline"
+            posted = _posted_text(declined=declined, is_new=receipt.result != "duplicate")
+        notice(f"{question} {posted}")
     if len(undriven) == 1:
         say_how_to_resume(undriven[0])
     elif undriven:
-        notice(f"no host drives {len(undriven)} of these runs; start one with: {program()} host")
+        notice(f"no host drives {len(undriven)} of these runs; start a host with: {program()} host")
     if as_json:
         print_json({"answers": [receipt.to_json(question) for question, receipt in receipts.items()]})
     return Exit.USAGE if conflicts else Exit.OK
+
+
+def _posted_text(*, declined: bool, is_new: bool) -> str:
+    if declined:
+        return "is declined" if is_new else "was already declined"
+    return "is answered" if is_new else "already has this answer"
 
 
 async def _only_question(engine: Engine, run: str) -> str:
@@ -219,11 +229,11 @@ async def _only_question(engine: Engine, run: str) -> str:
 
     names = [split_question_id(question["id"])[1] for question in await questions_of(engine, run)]
     if not names:
-        hint = f"`{program()} questions` lists those of all runs"
-        raise UsageProblem("it has no open question", place=run, hint=hint)
+        hint = f"`{program()} questions` lists the questions of all runs"
+        raise UsageProblem("the run has no open question", place=run, hint=hint)
     if len(names) > 1:
-        cause = f"it has {len(names)} open questions: {', '.join(names[:5])}"
-        raise UsageProblem(cause, place=run, hint=f"`{program()} answer --last ID TEXT` names one")
+        cause = f"the run has {len(names)} open questions: {', '.join(names[:5])}"
+        raise UsageProblem(cause, place=run, hint=f"name one: `{program()} answer --last ID TEXT`")
     return names[0]
 
 
@@ -255,7 +265,7 @@ _TELL = examples(
     type=click.Choice(["note", "requirement"]),
     default="note",
     show_default=True,
-    help="A note stands in later prompts; a requirement changes what is asked for, and acts at once.",
+    help="Later prompts show a note; a requirement changes the task at once.",
 )
 @json_option
 @common
@@ -263,16 +273,16 @@ _TELL = examples(
 def tell(invocation: Invocation, run_id: str | None, text: str | None, *, last: bool, kind: str, as_json: bool) -> int:
     """Send a message to a RUN: TEXT, or standard input for -.
 
-    Where runs take values, FIELD=VALUE corrects one, also after a success: the run goes on with it.
+    If the run takes values, FIELD=VALUE corrects a value, even after a success; the run then continues.
 
-    Works at any time before the run ends, whether or not a process drives it, and is durable when it returns.
+    Other messages work only before the run ends, driven or not. The message is stored when the command returns.
     """
     if last and text is None:
         run_id, text = None, run_id
     require_one_run("tell", run_id, last=last)
     if text is None:
         raise UsageProblem(
-            "there is nothing to tell", place="TEXT", hint="`replan tell RUN TEXT`, or - to read it from a pipe"
+            "the message is missing", place="TEXT", hint="write `replan tell RUN TEXT`, or - to read standard input"
         )
     import trio
 
@@ -296,11 +306,11 @@ async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, 
         hosted = await engine.has_host(row.kind, row.format)
     kind = json.loads(posted.body)["kind"]
     if kind == "value":
-        notice(f"run {run} has the value; it calculates anew")
+        notice(f"run {run} has the value, and calculates again with it")
         if row.owner is None:
             say_how_to_resume(run)
     else:
-        effect = "the next prompt shows it" if kind == "note" else "the run goes back for it"
+        effect = "the next prompt shows it" if kind == "note" else "it changes the task at once"
         _report_posted(f"run {run} has the {kind}; {effect}", row, hosted=hosted)
     if as_json:
         print_json({"run_id": run, "kind": kind, "result": posted.result})

@@ -38,16 +38,18 @@ _CHECK = examples(
     type=LEVELS,
     default="medium",
     show_default=True,
-    help="minimal checks the form, medium also the run without failures, expansive also all traces of failures.",
+    help="minimal checks the form, medium also a run without failures, expansive also every trace with failures.",
 )
 @assurance_option
-@click.option("--r-max", type=click.IntRange(min=1), default=100, show_default=True, help="The largest retry budget.")
+@click.option(
+    "--r-max", type=click.IntRange(min=1), default=100, show_default=True, help="The largest retry budget of a plan."
+)
 @click.option(
     "--guard",
     "guards",
     multiple=True,
     metavar="NAME",
-    help="A guard name that steps may use beside the default ones.",
+    help="A guard name that steps may also use.",
 )
 @click.option("--world", is_flag=True, help="Compare the plan with what exists: tools, files, servers, git, disk.")
 @tools_file_option
@@ -75,7 +77,7 @@ def check(
     """Check plans without a model and without a run.
 
     With --world, your MCP servers are asked for their tools. A plan is rejected if something that it needs is missing.
-    There is a warning about everything that cannot be checked.
+    A warning names everything that cannot be checked.
 
     A PLAN is a file, or - for standard input; a .jsonl file has a plan, or an object with a `plan` key, per line.
     Exit 0: all valid; 3: some rejected; 2: some unreadable.
@@ -83,7 +85,9 @@ def check(
     flags = {"json": as_json, "jsonl": as_jsonl}
     named = [name for name, given in flags.items() if given] + [form] * (form != "text")
     if len(set(named)) > 1:
-        raise UsageProblem("several output formats are named", place="--format", hint="leave --json or --jsonl out")
+        raise UsageProblem(
+            "several output formats are given", place="--format", hint="keep one of --format, --json and --jsonl"
+        )
     if assurance is not None:
         check_assurance(level)
     from replan.api.check import Standard, judge_plan
@@ -92,7 +96,9 @@ def check(
 
     toolset, compare = _comparison(tools, workspace) if world else (None, None)
     if not world and (tools or workspace):
-        raise UsageProblem("needs --world", place="--tools" if tools else "--workspace", hint="add --world")
+        raise UsageProblem(
+            "has an effect only with --world", place="--tools" if tools else "--workspace", hint="add --world"
+        )
     guards += tuple(toolset.guards) if toolset is not None else ()
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
     form = named[0] if named else "text"
@@ -130,7 +136,7 @@ def check_assurance(level: str) -> None:
     """Raise `UsageProblem` for `--assurance` at a level that ignores failures."""
     if level != "expansive":
         hint = "add --level expansive"
-        raise UsageProblem(f"the level {level} looks at no failures", place="--assurance", hint=hint)
+        raise UsageProblem(f"the level {level} checks no failures of steps", place="--assurance", hint=hint)
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
@@ -155,10 +161,10 @@ def _cases(name: str) -> Iterator[PlanToCheck]:
                     found = True
                     yield PlanToCheck(name, _text(row, f"{name}:{number}"), number)
     except (OSError, ValueError) as error:
-        cause = (getattr(error, "strerror", None) or "not a file's name").lower()
-        raise UsageProblem(cause, place=name, hint="name a file with a plan in JSON, or -") from None
+        cause = (getattr(error, "strerror", None) or "no file can have this name").lower()
+        raise UsageProblem(cause, place=name, hint="name a file with a plan in JSON, or - for standard input") from None
     if not found:
-        raise UsageProblem("holds no plan", place=name, hint="a .jsonl file has one on each line")
+        raise UsageProblem("the file has no plan", place=name, hint="write one plan on each line")
 
 
 @contextmanager
@@ -184,7 +190,7 @@ def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
             rest = file.readline(BYTES_MAX)
             total += len(rest)
         if total > FILE_BYTES_MAX:
-            raise UsageProblem(f"more than {FILE_BYTES_MAX:,} bytes", place=name, hint="split the file")
+            raise UsageProblem(f"the file has more than {FILE_BYTES_MAX:,} bytes", place=name, hint="split the file")
         yield row
 
 

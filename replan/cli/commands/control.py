@@ -39,24 +39,24 @@ _RESUME = examples(
     cls=LongCommand,
     brief=("last model max_calls max_tokens max_cost deadline strict full no_input quiet json"),
     epilog=_RESUME,
-    short_help="Go on with a run, with other limits or another model.",
+    short_help="Continue a run, with other limits or another model.",
 )
 @run_argument(last="Resume the newest run.")
-@click.option("-m", "--model", help="Another model from now on.")
+@click.option("-m", "--model", help="Use this model from now on.")
 @limit_options
-@click.option("--strict", is_flag=True, help="Reject plans that leave a demand of the text in no step, from now on.")
+@click.option("--strict", is_flag=True, help="From now on, reject plans that do not cover every demand of the text.")
 @driving_options
 @click.pass_obj
 def resume(
     invocation: Invocation, /, run_id: str | None, *, last: bool, model: str | None, strict: bool, **limits: Any
 ) -> int:
-    """Go on with a RUN where its journal ends; RUN is its id, or at least six characters of it.
+    """Continue a RUN after its last record. RUN is an id, or the first six characters of an id.
 
-    Replies in the journal are not asked for again. A run whose budget is used up goes on only with larger limits; a run
-    that has failed needs no option. If the run waits for its provider, the provider is asked at once. If nothing can
-    follow, the result of the run is printed.
+    No answered call is repeated. A run that has used up its budget continues only with larger limits; a run that has
+    failed needs no option. If the run waits for its provider, the provider is asked at once. If the run cannot
+    continue, its result is printed.
 
-    Limits hold for the whole run: what was used already counts. The deadline counts from now.
+    Limits hold for the whole run, including what it has used. The deadline counts from now.
     """
     require_one_run("resume", run_id, last=last)
     import trio
@@ -106,12 +106,12 @@ async def _print_if_finished(engine: Engine, run: str) -> None:
 
 @click.command(epilog=examples("replan cancel k7m2x9qa", "replan cancel --last", "replan cancel k7m2x9qa --undo"))
 @run_argument()
-@click.option("--undo", is_flag=True, help="Undo what an execution did before it ends.")
+@click.option("--undo", is_flag=True, help="First undo what the execution did.")
 @json_option
 @common
 @click.pass_obj
 def cancel(invocation: Invocation, run_id: str | None, *, last: bool, undo: bool, as_json: bool) -> int:
-    """Cancel a RUN for good. What it has found is kept; to go on later, park it instead (Ctrl-C)."""
+    """Cancel a RUN for good. Its findings are kept. To continue later, park the run instead (Ctrl-C)."""
     require_one_run("cancel", run_id, last=last)
     import trio
 
@@ -129,7 +129,7 @@ async def _cancel(invocation: Invocation, name: str | None, undo: bool, as_json:
         if undo:
             return await _undo_driven(engine, run, as_json)
         finished = await changes.cancel_run(engine, run)
-    waits = f"is cancelled once the process driving it takes the message; `{program()} show {run}` shows how it ends"
+    waits = f"ends when the process that drives it reads the message; `{program()} show {run}` shows the end"
     notice(f"run {run} {'is cancelled' if finished else waits}")
     if as_json:
         print_json({"run_id": run, "cancelled": finished})
@@ -144,8 +144,8 @@ async def _undo_driven(engine: Engine, run: str, as_json: bool) -> int:
         hint = f"`{program()} undo {run}` undoes what it did"
         raise UsageProblem(f"run {run} has finished already ({row.detail})", place="RUN", hint=hint)
     await engine.undo(run)
-    by = "the process driving it" if row.owner is not None else f"`{program()} resume {run}`, or a host,"
-    notice(f"run {run}: {by} undoes what it did, and ends it; `{program()} show {run}` shows how far that is")
+    by = "the process that drives it" if row.owner is not None else f"`{program()} resume {run}` or a host"
+    notice(f"run {run}: {by} undoes its work, and ends the run; `{program()} show {run}` shows the progress")
     if as_json:
         print_json({"run_id": run, "cancelled": False})
     return Exit.OK
@@ -158,9 +158,8 @@ async def _undo_driven(engine: Engine, run: str, as_json: bool) -> int:
 def undo(invocation: Invocation, /, run_id: str | None, *, last: bool) -> int:
     """Undo what an execution did, the last call first, and end it as undone (exit 10).
 
-    It works on an execution that has ended, and on one that nobody drives. Each step says in its plan how it is undone;
-    if that fails, or nobody knows what a call did, you are asked. An execution that another process drives is undone by
-    `cancel RUN --undo`.
+    The execution may have ended. If another process drives it, use `cancel RUN --undo` instead. The plan says how each
+    step is undone. If an undo fails, or nobody knows what a call did, you are asked.
     """
     require_one_run("undo", run_id, last=last)
     import trio
@@ -180,7 +179,7 @@ async def _undo(invocation: Invocation, name: str | None) -> int:
         row, kind = await engine.journal.row(run), await engine.kind_of(run)
         check_here(run, row.owner)
         if row.owner is not None:
-            notice(f"`{program()} cancel {run} --undo` has the process that drives it undo it")
+            notice(f"`{program()} cancel {run} --undo` makes the process that drives the run undo its work")
             raise Held(run, row.owner, engine.clock.now())
         await engine.undo(run)
         return await drive_further(engine, run, invocation, kind=kind, title=row.title)
@@ -206,14 +205,16 @@ _FORK = examples(
     "--at",
     metavar="NODE|SEQ",
     default="",
-    help="Fork after this verdict or record, by default the last before the end; before:NODE makes the attempt again.",
+    help="Fork after this verdict or record, by default the last before the end; before:NODE repeats the attempt.",
 )
 @click.option("-w", "--workflow", help="Use this workflow in the fork; it must have the same steps.")
 @click.option("--policy", help="Use this policy in the fork, a shipped one or a file.")
 @click.option("-m", "--model", help="Use this model in the fork.")
 @set_option
 @click.option(
-    "--workspace", metavar="DIR", help="The folder to make for a fork of an execution; default: beside the run's own."
+    "--workspace",
+    metavar="DIR",
+    help="The folder to make for a fork of an execution; default: beside the run's workspace.",
 )
 @limit_options
 @detach_option
@@ -236,12 +237,11 @@ def fork(
 ) -> int:
     """Start a new run that begins with the first records of a RUN, and drive it.
 
-    The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the limits of the RUN, and
-    spends nothing of its budget. Replies and verdicts up to the place are reused. Open calls are made again, and
-    open questions are asked again. What tools have done is not undone. The fork asks before it repeats a call that is
-    not repeatable. If the kind of run takes values, --set gives values for the fork. For an execution, a
-    folder is made with the files that a snapshot shows. It is a git worktree, or a copy if the workspace is no
-    repository and has not changed since.
+    The RUN is only read: it may be driven, wait, be parked or have ended. The fork has the same limits, and a budget of
+    its own. Earlier replies and verdicts are reused. Open calls are made again, and open questions are asked again.
+    What tools have done is not undone. The fork asks before it repeats a call that is not repeatable. If the kind of
+    run takes values, --set gives values for the fork. For an execution, a folder is made with the files of a snapshot.
+    It is a git worktree, or a copy if the workspace is not a repository and has not changed since.
     """
     require_one_run("fork", run_id, last=last)
     import trio
@@ -280,7 +280,7 @@ async def _fork(invocation: Invocation, prefix: str | None, wanted: ForkRequest,
         state, _ = await engine.load(run)
         notice(f"run {run} is forked from run {origin} after its record {state.run.fork.seq}")
         if kind.name == EXECUTION:
-            notice(f"its tools work in {state.config.workspace}; what the other run did elsewhere is not undone")
+            notice(f"the fork's tools work in {state.config.workspace}; what run {origin} did elsewhere is not undone")
         if detach:
             invocation.run = run
             if invocation.json:

@@ -56,7 +56,9 @@ EXAMPLES = ("repair",)
 @goal_options
 @planning_options
 @tools_options
-@click.option("--example", type=click.Choice(EXAMPLES), help="Copy a shipped example, plan its problem and execute.")
+@click.option(
+    "--example", type=click.Choice(EXAMPLES), help="Copy a shipped example, plan its problem and execute the plan."
+)
 @model_option
 @limit_options
 @click.option("--dry-run", is_flag=True, help="Print what planning can cost, and run nothing.")
@@ -75,9 +77,9 @@ def do(
 ) -> int:
     """Plan the PROBLEM in a file, or - for standard input, and execute the plan with your tools; or plan for a --goal.
 
-    These are two runs: one that plans, and one that executes its plan. The plan may only name what the tools file
-    implements. Limits hold for each of them. If planning waits for you, answer it, resume it, and execute its plan:
-    the commands are printed.
+    This starts two runs: one plans, and one executes the plan. The plan may only name what the tools file implements.
+    Limits hold for each run. If planning needs your answer, answer, resume the run, and execute its plan: the commands
+    are printed.
     """
     import trio
 
@@ -115,7 +117,7 @@ def do(
         order = RunOrder(PlanningInput(text, planning, attached.attachments, adapt), model)
         prepared = prepare(order, registry=registry_of(invocation), environment=os.environ)
     if not (tools.generators or tools.steps):
-        hint = f"`{program()} init` writes a tools file there, and --tools names another one"
+        hint = f"write a tools file with `{program()} init`, or name one with --tools"
         raise UsageProblem("there are no tools, so no step can be executed", place=file or str(home.folder), hint=hint)
     for item in (*attached.notices, *prepared.notices):
         notice(item)
@@ -177,7 +179,11 @@ async def _execute(
             prepared = prepare_to_execute(plan, options, model, registry=engine.registry, environment=os.environ)
         except UsageProblem as wrong:
             command = _command(run, options, model)
-            hint = f"{wrong.hint}; the plan is kept: {command}" if wrong.hint else command
+            hint = (
+                f"{wrong.hint}; then execute the plan with: {command}"
+                if wrong.hint
+                else f"then execute the plan with: {command}"
+            )
             raise UsageProblem(wrong.cause, place=wrong.place, hint=hint) from None
     for item in prepared.request.notices:
         notice(item)

@@ -29,7 +29,7 @@ _EDIT = examples(
 )
 @click.option("--print", "prints", is_flag=True, help="Print the plan, and change nothing.")
 @click.option("--approve", is_flag=True, help="Also approve the steps that wait for your approval.")
-@click.option("--drop-demands", is_flag=True, help="Accept that no step meets some demands any more.")
+@click.option("--drop-demands", is_flag=True, help="Accept that the edit drops some demands.")
 @json_option
 @common
 @click.pass_obj
@@ -46,13 +46,13 @@ def edit(
 ) -> int:
     """Edit the plan of a RUN as YAML in your editor ($VISUAL or $EDITOR).
 
-    It is the plan of a planning run, its best draft, or what is left of the plan of an execution. The guards judge the
-    edit. A rejected edit opens again with the findings as comments. An accepted edit becomes the plan of the run; an
-    execution takes it up once no step is at work. Steps that are done, tokens that hold and prohibitions are kept.
+    The editor shows the plan or the best draft of a planning run, or the remaining plan of an execution. The guards
+    judge the edit. A rejected edit opens again with the findings as comments. An accepted edit becomes the plan of the
+    run; an execution adopts it when no step is running. Finished steps, tokens that hold and prohibitions are kept.
     """
     require_one_run("edit", run_id, last=last)
     if prints and file is not None:
-        raise UsageProblem("--print reads no file", place="--file", hint="leave one out")
+        raise UsageProblem("cannot be used with --print", place="--file", hint="leave one of the two out")
     import trio
 
     from replan.cli.plan_editor import get_edit, text_of
@@ -68,7 +68,7 @@ def edit(
         return Exit.OK
     made = get_edit(invocation, opened, file, drops=drop_demands)
     if made is None:
-        notice(f"nothing was changed; the plan of run {opened.run} stays as it is")
+        notice(f"the plan of run {opened.run} is unchanged")
     else:
         trio.run(_post, invocation, opened, made, opened.approvals if approve else ())
     if as_json:
@@ -95,7 +95,7 @@ async def _post(invocation: Invocation, opened: OpenPlan, made: Edit, approves: 
         await give(engine, opened, made, approves=approves)
         row = await engine.journal.row(opened.run)
         hosted = await engine.has_host(row.kind, row.format)
-    later = ", and takes it up once no step is at work" if opened.executes else ""
+    later = ", and adopts it when no step is running" if opened.executes else ""
     notice(f"run {opened.run} has the edited plan{later}")
     if row.owner is None and not hosted and row.status != "finished":
         say_how_to_resume(opened.run)

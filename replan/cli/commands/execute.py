@@ -79,14 +79,13 @@ def execute(
 
     The tools file names what does the work of each generator and guard of the plan. That is a program, a function, an
     MCP tool, a coding agent, a model or a person. The plan is proved again before anything runs. After a failure, the
-    plan says what follows. If the plan says nothing, the policy decides, and Replan plans anew what is left.
+    plan says what follows. If the plan says nothing, the policy decides, and Replan makes a new plan.
 
-    The result of each goal goes to stdout, everything else to stderr. Ctrl-C parks the run and prints
-    how to go on with it.
+    The result of each goal goes to stdout, everything else to stderr. Ctrl-C parks the run and prints how to resume it.
     """
     check_one_named("plan", plan, example, "name a planning run, a file with a plan, or --example NAME")
     if detach and dry_run:
-        raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+        raise UsageProblem("cannot be used with --dry-run", place="--detach", hint="leave one of the two out")
     import trio
 
     from actors.execution.outline import outline_lines, outline_of
@@ -134,7 +133,7 @@ def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
 
     if name == "-":
         if sys.stdin.isatty():
-            notice("reading the plan from the terminal; Ctrl-D ends it")
+            notice("reading the plan from the terminal; Ctrl-D ends the text")
         return plan_in_file("standard input", read_stdin(BYTES_MAX))
     if is_file(name):
         return read_plan_file(name)

@@ -21,7 +21,7 @@ _EXPLAIN = examples(
 @json_option
 @common
 def explain(*, term: tuple[str, ...], as_json: bool) -> int:
-    """Explain a TERM that this program prints: an outcome, a guard, a code, a status, a word. Without one, list all.
+    """Explain a TERM that this program prints: an outcome, a guard, a code, a status, a word. Without a TERM, list all.
 
     The term `exit` lists all exit codes.
     """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 @common
 def home() -> None:
-    """Look after the home and its journal. URL is sqlite:PATH or postgresql://…; without it, the one in use."""
+    """Maintain the home and its journal. URL is sqlite:PATH or postgresql://…; default: the journal in use."""
 
 
 @click.command(epilog=examples("replan home files", "replan home files --json"))
@@ -51,7 +51,7 @@ def files(*, as_json: bool) -> int:
         return Exit.OK
     for path, size in found.items():
         print_row(line(f"{size:>15,}  {path.relative_to(folder)}"))
-    notice(f"{folder}: {len(found)} files" if found else f"{folder}: no files yet; the first run makes them")
+    notice(f"{folder}: {len(found)} files" if found else f"{folder}: no files yet; the first run creates them")
     return Exit.OK
 
 
@@ -60,7 +60,7 @@ def files(*, as_json: bool) -> int:
 @json_option
 @common
 def verify(url: str | None, *, as_json: bool) -> int:
-    """Compute the state of all runs again from their records, and compare it with what is stored. Exit 0 or 9."""
+    """Compute the state of all runs from their records, and compare it with the stored state. Exit 9 if they differ."""
     from replan.cli.journals import verify_journal
 
     return verify_journal(url, as_json=as_json)
@@ -73,12 +73,12 @@ _COPY = examples(
 )
 
 
-@click.command(epilog=_COPY, short_help="Copy runs to another journal, and delete them here.")
+@click.command(epilog=_COPY, short_help="Copy runs to another journal; --delete deletes them here.")
 @click.argument("urls", metavar="[SOURCE] TARGET", nargs=-1, required=True)
 @click.option(
     "--older-than", type=Duration(), metavar="TIME", help="Copy only runs unchanged for this time, such as 12h."
 )
-@click.option("--ended", is_flag=True, help="Only runs that have ended, also those that could be reopened.")
+@click.option("--ended", is_flag=True, help="Copy only runs that have ended, even if they could be reopened.")
 @click.option(
     "--run",
     "names",
@@ -87,7 +87,7 @@ _COPY = examples(
     shell_complete=complete_run,
     help="Copy only this run; may be given several times.",
 )
-@click.option("--delete", is_flag=True, help="After the copy, delete in SOURCE all that TARGET has.")
+@click.option("--delete", is_flag=True, help="Then delete from SOURCE the chosen runs that TARGET has.")
 @json_option
 @common
 def copy(
@@ -105,14 +105,14 @@ def copy(
     from replan.setup.home_folder import journal_url
 
     if len(urls) > 2:
-        raise UsageProblem("these are more than two journals", place="TARGET", hint="[SOURCE] TARGET")
+        raise UsageProblem("more than two journals are named", place="TARGET", hint="write [SOURCE] TARGET")
     if names and (ended or older_than is not None):
-        raise UsageProblem("--run names the runs already", place="--run", hint="leave --older-than and --ended out")
+        raise UsageProblem("cannot be used with --older-than or --ended", place="--run", hint="leave them out")
     before = None if older_than is None else time.time() - older_than
     choice = RunChoice(names, before, ended=ended)
     if delete and choice == RunChoice():
-        hint = "--older-than 30d, --ended or --run RUN"
-        raise UsageProblem("nothing says which runs are to be deleted", place="--delete", hint=hint)
+        hint = "add --older-than 30d, --ended or --run RUN"
+        raise UsageProblem("needs a choice of runs", place="--delete", hint=hint)
     source = urls[0] if len(urls) == 2 else journal_url()
     return copy_between(source, urls[-1], choice, delete=delete, as_json=as_json)
 
@@ -127,9 +127,9 @@ def copy(
 @json_option
 @common
 def upgrade(url: str | None, *, app: str | None, archive: str | None, reader: str | None, as_json: bool) -> int:
-    """Make the journal's tables, or bring the journal to this release; give roles their rights.
+    """Create the journal's tables, or upgrade the journal to this release; give roles their rights.
 
-    Stop the programs of the earlier release first: one that still runs can neither read nor write afterwards.
+    First stop the programs of the earlier release: they can neither read nor write afterwards.
     """
     from replan.cli.terminal.console import notice, print_json
     from replan.setup.home_folder import USE_ANOTHER_HOME, journal_url
@@ -142,7 +142,7 @@ def upgrade(url: str | None, *, app: str | None, archive: str | None, reader: st
     if as_json:
         print_json({"journal": shown_url(wanted), "version": version})
     else:
-        notice(f"{shown_url(wanted)}: version {version}")
+        notice(f"{shown_url(wanted)}: the journal has version {version}")
     return Exit.OK
 
 
@@ -174,7 +174,7 @@ async def _delete(invocation: Invocation, wanted: str, force: bool, keep_workspa
         run = await resolve_named(engine, wanted)
         done = await delete_run(engine, run, force=force, keep_workspace=keep_workspace)
     deleted = done.runs
-    below = f" with {format_count(deleted.runs - 1, 'run')} of its steps" if deleted.runs > 1 else ""
+    below = f", with {format_count(deleted.runs - 1, 'child run')}" if deleted.runs > 1 else ""
     notice(f"run {run} is deleted{below}")
     folders = _tell_of_folders(done.folders)
     if as_json:
@@ -190,7 +190,7 @@ _PRUNE = examples(
 )
 
 
-@click.command(epilog=_PRUNE, short_help="Delete old runs that never go on.")
+@click.command(epilog=_PRUNE, short_help="Delete old runs that can never continue.")
 @click.option(
     "--older-than",
     type=Duration(),
@@ -207,10 +207,10 @@ _PRUNE = examples(
 def prune(
     invocation: Invocation, *, older_than: float, ended: bool, dry_run: bool, keep_workspace: bool, as_json: bool
 ) -> int:
-    """Delete the runs that never go on, because they succeeded or were cancelled, and that are old.
+    """Delete old runs that can never continue, because they succeeded or were cancelled.
 
-    Texts that no other run has are deleted with them, and folders that were made for forks of executions, unless they
-    have changed since. The journal's file does not shrink: the room is used again.
+    Texts that no other run has are deleted too, and folders that were made for forks of executions, unless they have
+    changed since. The journal's file does not shrink: its free space is reused.
     """
     import trio
 

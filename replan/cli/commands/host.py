@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def host(invocation: Invocation, *, fair: bool, health_port: int | None, as_json: bool) -> int:
     """Serve the home: drive all of its runs that nobody drives, and those that `replan run` hands over.
 
-    Prints a line for each thing that happens. A run that waits for an answer costs nothing; `replan answer` wakes it.
-    Ctrl-C or SIGTERM parks all runs, with at most 10 s for replies in flight. The next host goes on with them. A second
-    Ctrl-C waits for nothing.
+    Prints a line for each event. A run that waits for an answer costs nothing; `replan answer` wakes it. Ctrl-C or
+    SIGTERM parks all runs, with at most 10 s for replies in flight. The next host resumes them. A second Ctrl-C exits
+    at once.
     """
     import trio
 
@@ -68,7 +68,7 @@ async def drive(
 
     if health_port is not None and SERVICES.find("health") is None:
         hint = how_to_install("services", "health")
-        raise UsageProblem("health checks belong to a package that is not installed", place="--health-port", hint=hint)
+        raise UsageProblem("health checks need a package that is not installed", place="--health-port", hint=hint)
     stop, report = Stop(handover=True), reporter(as_json=as_json)
     async with open_engine(invocation, make=True, drives=True) as engine, opening or nullcontext() as dispatcher:
         driving = let_take_turns(engine) if fair else engine

@@ -50,17 +50,17 @@ _RUN = examples(
 @driving_options
 @click.pass_obj
 def run(invocation: Invocation, /, problem: str | None, *, dry_run: bool, detach: bool, **values: Any) -> int:
-    """Plan the PROBLEM in a file, or - for standard input; or, with --goal, from the steps that tools declare.
+    """Plan the PROBLEM in a file (- for standard input), or a --goal from the steps that tools declare.
 
-    The plan goes to stdout, all else to stderr. Ctrl-C parks the run, once the replies in flight are in, and prints how
-    to resume it; a second Ctrl-C leaves at once. Only `replan cancel` cancels a run. A provider that
-    stays down parks it too (exit 4).
+    The plan goes to stdout, all else to stderr. Ctrl-C waits for replies in flight, parks the run, and prints how to
+    resume it; a second Ctrl-C exits at once. Only `replan cancel` cancels a run. A provider that stays down parks the
+    run too (exit 4).
 
-    Where `replan host` serves the home, it drives the run, and Ctrl-C only leaves it; with --detach the
-    run's id is printed at once.
+    If `replan host` serves the home, the host drives the run, even after Ctrl-C; with --detach the run's id is printed
+    at once.
     """
     if detach and dry_run:
-        raise UsageProblem("a dry run starts nothing that could be detached", place="--detach", hint="leave one out")
+        raise UsageProblem("cannot be used with --dry-run", place="--detach", hint="leave one of the two out")
     import trio
 
     from actors.planning.prepare import PlanningInput

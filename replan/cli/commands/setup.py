@@ -80,21 +80,21 @@ def tools_text(programs: tuple[FoundProgram, ...]) -> str:
     """Return the text of a tools file: the programs check steps, and a person does everything else."""
     rows = [
         f"# yaml-language-server: $schema={_SCHEMAS.format(data_root())}/tools.schema.json",
-        "# What plans may do where `replan do` and `replan execute` name no other tools file.",
+        "# The tools of plans, unless `replan do` or `replan execute` names another file.",
         "tools:",
     ]
     for found in programs:
         rows += [
-            f"  {found.role}:  # found by {found.by}",
+            f"  {found.role}:  # because of {found.by}",
             "    risk: none",
             f"    command: {json.dumps(found.words)}",
             "    environment: [PATH, HOME]",
             "    repeatable: true",
             "    timeout_seconds: 600",
-            f"    broken_exit_codes: {[2, 3, 4, 5] if found.words[0] == 'pytest' else []}  # no result of a check",
+            f"    broken_exit_codes: {[2, 3, 4, 5] if found.words[0] == 'pytest' else []}  # no verdict",
         ]
     rows += [
-        "  work:  # a command, a Python function or a file that a model writes can take the place of a person",
+        "  work:  # instead of a person, name a command, a Python function or a model that writes a file",
         "    human: Do what the step says, in the workspace, and report.",
         "  look:",
         "    human: Check what the step says.",
@@ -127,7 +127,7 @@ def init(*, folder: Path, as_json: bool) -> int:
     """Write problem.md into FOLDER (default: this one), and config.yaml and tools.yaml into the home.
 
     The tools file has the programs that the folder's files name: pytest, ruff, npm, cargo, go or make; people do the
-    rest. `replan do` and `replan execute` use it if they name no other. Existing files are kept.
+    rest. `replan do` and `replan execute` use it by default. Existing files are kept.
     """
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import print_json
@@ -159,21 +159,21 @@ def init(*, folder: Path, as_json: bool) -> int:
         named = [{"role": item.role, "command": list(item.words), "by": item.by} for item in programs]
         print_json({"written": written, "kept": kept, "programs": named})
     for item in programs:
-        notice(f"{item.role}: {' '.join(item.words)} (by {item.by})")
+        notice(f"{item.role}: {' '.join(item.words)} (because of {item.by})")
     notice(
         f"next: describe a problem in {problem}; `{program()} run {problem}` plans it, "
-        f"`{program()} do {problem}` also executes"
+        f"`{program()} do {problem}` also executes the plan"
     )
     return Exit.OK
 
 
 @click.command(epilog=examples("replan doctor", "replan doctor -m gpt-5-mini --online"))
 @click.option("--online", is_flag=True, help="Also try to reach the model's server; no model is called.")
-@click.option("-m", "--model", help="The model to look at; default: REPLAN_MODEL, else the config file's.")
+@click.option("-m", "--model", help="The model to check; default: REPLAN_MODEL, else the config file's.")
 @json_option
 @common
 def doctor(*, online: bool, model: str | None, as_json: bool) -> int:
-    """Say what this installation uses, where it comes from, and what is wrong with it. Exit 0 or 1."""
+    """Print what this installation uses, and what is wrong with it. Exit 1 if something is wrong."""
     from replan.cli.diagnosis import examine
 
     return examine(online=online, model=model, as_json=as_json)
@@ -188,7 +188,7 @@ _INSTALL = {
 
 
 @click.command(
-    epilog=examples(*_INSTALL.values()), short_help="Print what makes your shell complete commands, ids and names."
+    epilog=examples(*_INSTALL.values()), short_help="Print the script that makes your shell complete commands."
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @json_option
@@ -196,7 +196,7 @@ _INSTALL = {
 def completion(*, shell: str, as_json: bool) -> int:
     """Print the script that makes SHELL complete commands, options, ids of runs and questions, workflows and searches.
 
-    The examples install it.
+    The examples install the script.
     """
     from click.shell_completion import get_completion_class
 

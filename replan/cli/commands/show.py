@@ -32,12 +32,12 @@ if TYPE_CHECKING:
         "replan runs --limit 20", "replan runs --waiting --older-than 1h", "replan runs --json | jq -r '.runs[].run_id'"
     )
 )
-@click.option("--waiting", is_flag=True, help="Only the runs that wait for an answer.")
+@click.option("--waiting", is_flag=True, help="List only runs that wait for an answer.")
 @click.option(
     "--older-than",
     type=Duration(),
     metavar="TIME",
-    help="With --waiting, only runs that wait for longer than this (1h).",
+    help="With --waiting, only runs that have waited longer, such as 1h.",
 )
 @click.option("--limit", type=click.IntRange(1, 1_000_000), metavar="N", help="The most runs to list.")
 @click.option(
@@ -57,9 +57,9 @@ def runs(
 ) -> int:
     """List the runs, the newest first."""
     if older_than is not None and not waiting:
-        raise UsageProblem("this is for runs that wait", place="--older-than", hint="add --waiting")
+        raise UsageProblem("has an effect only with --waiting", place="--older-than", hint="add --waiting")
     if page is not None and limit is None:
-        raise UsageProblem("this is for lists with a limit", place="--page", hint="add --limit N")
+        raise UsageProblem("has an effect only with --limit", place="--page", hint="add --limit N")
     from actors.values.lines import line
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import print_json, print_row, print_table
@@ -82,7 +82,7 @@ def runs(
         empty = (
             "no more runs"
             if begin
-            else "no run waits"
+            else "no run waits for an answer"
             if waiting
             else f"no runs yet: `{program()} run PROBLEM` starts one"
         )
@@ -92,7 +92,7 @@ def runs(
 
 _SHOW = examples(
     "replan show --last                 the result of the newest run",
-    "replan show k7m2x9qa --tree        why the search went where it went",
+    "replan show k7m2x9qa --tree        why the search made each move",
     "replan show k7m2x9qa --prompt g_plan/v1.a1",
     "replan show k7m2x9qa --mermaid     the plan as a drawing",
     "replan show k7m2x9qa --json | jq .path",
@@ -101,11 +101,11 @@ _SHOW = examples(
 
 @click.command(epilog=_SHOW)
 @run_argument()
-@click.option("--tree", is_flag=True, help="Every attempt, and the reason of every step back.")
-@click.option("--plan", is_flag=True, help="Only the proved plan.")
-@click.option("--mermaid", is_flag=True, help="The proved plan as Mermaid text.")
+@click.option("--tree", is_flag=True, help="Show every attempt, and why the search went back.")
+@click.option("--plan", is_flag=True, help="Show only the proved plan.")
+@click.option("--mermaid", is_flag=True, help="Print the proved plan as Mermaid text.")
 @click.option("--prompt", metavar="NODE", help="Show the prompt of an attempt, such as g_plan/v1.a1.")
-@click.option("--events", is_flag=True, help="Every record.")
+@click.option("--events", is_flag=True, help="Show every record.")
 @full_option
 @json_option
 @common
@@ -113,17 +113,17 @@ _SHOW = examples(
 def show(
     ctx: click.Context, /, run_id: str | None, *, last: bool, prompt: str | None, as_json: bool, **views: bool
 ) -> int:
-    """Show the result of a RUN; RUN is its id, or at least six characters of it."""
+    """Show the result of a RUN. RUN is an id, or the first six characters of an id."""
     require_one_run("show", run_id, last=last)
     chosen_views = [name for name in ("tree", "plan", "mermaid", "events") if views[name]]
     if prompt is not None:
         chosen_views.append("prompt")
     if len(chosen_views) > 1:
         places = " and ".join(f"--{name}" for name in chosen_views)
-        raise UsageProblem("these are different views of a run", place=places, hint="ask for one of them")
+        raise UsageProblem("only one view can be shown", place=places, hint="keep one of the options")
     view = chosen_views[0] if chosen_views else "result"
     if as_json and view == "mermaid":
-        raise UsageProblem("Mermaid text is not JSON", place="--mermaid", hint="leave one of the two out")
+        raise UsageProblem("cannot be used with --json", place="--mermaid", hint="leave one of the two out")
     invocation = ctx.find_object(Invocation)
     assert invocation is not None
     if prompt is not None:
@@ -326,11 +326,11 @@ _EXPORT = examples(
     type=click.Choice(["markdown", "json", "github-checklist", "mermaid", "csv", "xlsx", "yaml"]),
     help="The format; default: from the suffix of FILE, else markdown.",
 )
-@click.option("-o", "--output", metavar="FILE", default="-", help="Where to write it; default: standard output.")
+@click.option("-o", "--output", metavar="FILE", default="-", help="The file to write; default: standard output.")
 @click.option(
     "--draft",
     is_flag=True,
-    help="Write the best rejected plan of a run, or what an execution has left. It is not proved.",
+    help="Write the best rejected plan of a run, or an execution's remaining plan. It is not proved.",
 )
 @json_option
 @common
@@ -344,7 +344,7 @@ def export(
     """
     require_one_run("export", run_id, last=last)
     if draft and form not in (None, "json"):
-        raise UsageProblem("a draft is written as JSON", place=f"--format {form}", hint="leave --format out")
+        raise UsageProblem("a draft can only be written as JSON", place=f"--format {form}", hint="leave --format out")
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice
     from replan.cli.terminal.plain import json_text, print_json, print_text
@@ -361,14 +361,18 @@ def export(
         try:
             Path(output).write_bytes(content)
         except (OSError, ValueError) as error:
-            cause = (getattr(error, "strerror", None) or "not a file's name").lower()
+            cause = (getattr(error, "strerror", None) or "no file can have this name").lower()
             raise UsageProblem(cause, place=output, hint="name a file that you may write, or - for stdout") from None
         if as_json:
             print_json({**fields, "file": output, "bytes": len(content)})
         else:
             notice(f"the {what} of run {run} is in {output}")
     elif document.content is not None:
-        raise UsageProblem(f"{form} is no text", place="-o", hint=f"name a file, such as -o report.{form}")
+        raise UsageProblem(
+            f"the format {form} is not text, so it cannot be printed",
+            place="-o",
+            hint=f"name a file, such as -o report.{form}",
+        )
     elif as_json:
         print_json({**fields, "text": content.decode()})
     else:
@@ -421,7 +425,7 @@ def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_js
         for role, text in sent.messages:
             print_text(f"=== {role} ===\n{clean(text).rstrip()}\n")
     if sent.cut:
-        notice(f"cut to their limit: {', '.join(sent.cut)}")
+        notice(f"these parts were cut to their size limits: {', '.join(sent.cut)}")
     if not sent.verified:
         notice(f"these are not the exact messages of {sent.request_id}: their hash is not {sent.prompt_hash}")
         return Exit.INTERNAL
@@ -435,5 +439,5 @@ async def _read_prompt(reader: RunReader, name: str | None, *, node: str) -> tup
     loaded = await reader.read(run)
     make = loaded.kind.views.prompt
     if make is None:
-        raise UsageProblem(f"a run of kind {loaded.kind.name!r} shows no prompts", place="--prompt")
+        raise UsageProblem(f"a run of kind {loaded.kind.name!r} has no prompts to show", place="--prompt")
     return run, make(loaded.records, node)

@@ -40,7 +40,7 @@ _GRAPH = examples(
 )
 @common
 def workflow() -> None:
-    """Look at workflows and what they can cost. NAME is a shipped workflow or a file."""
+    """Show workflows and what they can cost. NAME is a shipped workflow or a file."""
 
 
 @workflow.command("list", epilog=examples("replan workflow list", "replan workflow list --json"))
@@ -64,7 +64,7 @@ def list_command(*, as_json: bool) -> int:
 @common
 @click.pass_obj
 def show(invocation: Invocation, name: str, *, as_json: bool) -> int:
-    """Show a workflow with every default in place."""
+    """Show a workflow with all its defaults."""
     import yaml
 
     from actors.config.workflow_check import check_workflow
@@ -124,7 +124,7 @@ def graph(invocation: Invocation, name: str, *, as_plan: bool, as_json: bool) ->
     short_help="Print a JSON Schema, for editors.", epilog=examples("replan workflow schema > workflow.schema.json")
 )
 @click.argument("kind", type=click.Choice(["workflow", "prompts", "policy"]), default="workflow")
-@click.option("--json", "as_json", is_flag=True, help="The schema is JSON in any case.")
+@click.option("--json", "as_json", is_flag=True, help="Changes nothing: the schema is JSON.")
 @common
 def schema(kind: str, *, as_json: bool) -> int:
     """Print the JSON Schema of a workflow, prompts or policy file, for editors."""
@@ -147,14 +147,14 @@ def schema(kind: str, *, as_json: bool) -> int:
 @click.option(
     "-m",
     "--model",
-    help="The model whose price counts; default: REPLAN_MODEL, else the `model` of config.yaml, else none.",
+    help="The model whose price is used; default: REPLAN_MODEL, else the `model` of config.yaml, else none.",
 )
 @plugins_option
 @json_option
 @common
 @click.pass_obj
 def cost(invocation: Invocation, name: str, *, model: str | None, as_json: bool) -> int:
-    """Print the exact worst case in calls, and a bound in money."""
+    """Print the exact worst case in calls, and a maximum in money."""
     from replan.cli.starting import print_cost_of
 
     print_cost_of(_pinned_config(invocation, name, model), as_json=as_json)
@@ -210,7 +210,7 @@ def _name_argument() -> Iterator[None]:
 )
 @common
 def policy() -> None:
-    """Look at policies: how far back a failure sends the search. NAME is a shipped policy or a file."""
+    """Show and check policies, which react to failures. NAME is a shipped policy or a file."""
 
 
 @policy.command("list", epilog=examples("replan policy list", "replan policy list --json"))
@@ -233,7 +233,7 @@ def list_policies(*, as_json: bool) -> int:
 @json_option
 @common
 def show_policy(name: str, *, as_json: bool) -> int:
-    """Show the rows of a policy: what each fires on, how far back it goes, and why."""
+    """Show the rows of a policy: what each row reacts to, its level, and why."""
     from actors.config.loader import load_policy
     from actors.values.lines import indent_line, line
     from replan.cli.terminal.console import print_json, show
@@ -263,8 +263,8 @@ def show_policy(name: str, *, as_json: bool) -> int:
 def check_policies(files: tuple[str, ...], *, workflow: str | None, as_json: bool) -> int:
     """Check policies: their form, and the codes, tags and roles that they name.
 
-    A misspelt name is an error, with the nearest one. Another unknown name is a warning: a plug-in may have it.
-    Exit 0: nothing is wrong; 2: something is.
+    A misspelt name is an error, with the nearest name. Any other unknown name is a warning: a plug-in may define it.
+    Exit 2 if something is wrong.
     """
     from actors.config.loader import read_workflow
     from actors.policy.table import ROLES
@@ -309,7 +309,7 @@ def _report(name: str, roles: set[str]) -> dict[str, Any]:
             "severity": "error" if unknown.near else "warning",
             "place": document.place(unknown.path),
             "message": f"unknown {unknown.what} in row {unknown.row!r}",
-            "hint": f"did you mean {unknown.near!r}?" if unknown.near else "only a plug-in or a workflow can have it",
+            "hint": f"did you mean {unknown.near!r}?" if unknown.near else "only a plug-in or a workflow can define it",
         }
         for unknown in unknown_names(policy, roles)
     ]

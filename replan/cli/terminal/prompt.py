@@ -39,7 +39,9 @@ async def ask_on_terminal(question: Mapping[str, Any], *, edits: bool = False) -
         console.print(rich_text(verbatim(f"   {text}") if as_it_is else indent_line(clean(text), style)))
     if edits:
         console.print(rich_text(line("edit opens the plan in your editor, and approves it with your changes.", "dim")))
-    console.print(rich_text(line(f"{hint(question)}; an empty line asks again, Ctrl-D answers later.", "dim")))
+    console.print(
+        rich_text(line(f"{hint(question)}; an empty line asks again, Ctrl-D leaves the question open.", "dim"))
+    )
     drop_typed()
     while True:
         console.print("> ", end="")

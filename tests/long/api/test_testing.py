@@ -65,7 +65,7 @@ def test_a_recording_is_made_with_a_model_once_replayed_without_it_and_completed
     replayed = run_pytest(tmp_path)
     assert "3 passed, 2 errors" in replayed.stdout, replayed.stdout + replayed.stderr
     assert f"there are no recorded replies in {tmp_path / 'missing.yaml'}" in replayed.stdout
-    assert "replan_recording takes the file of the replies, and mode='strict' or 'lenient'" in replayed.stdout
+    assert "replan_recording takes a file of replies, and mode='strict' or 'lenient'" in replayed.stdout
     tests.write_text(CHANGED)
     changed = run_pytest(tmp_path, "-k", "recorded")
     assert re.search(r"the recording has no reply to the prompt of 'g_(analysis|recon)/v1\.a1'", changed.stdout)

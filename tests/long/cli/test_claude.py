@@ -149,7 +149,7 @@ def test_the_doctor_checks_the_provider_of_the_model(replan, serving):
     assert done.exit_code == 0, done.output
     assert checks["anthropic"].startswith("2.")
     assert checks["key"] == "ANTHROPIC_API_KEY is set (********, 23 characters)"
-    assert "(ANTHROPIC_BASE_URL) answers, and takes the key; it has the model 'claude-test'" in checks["server"]
+    assert "(ANTHROPIC_BASE_URL) answers, and accepts the key; it has the model 'claude-test'" in checks["server"]
     lacking = replan("doctor", "-m", "anthropic:claude-tst", "--online")
     assert lacking.exit_code == 1
     assert "does not list the model 'claude-tst' (did you mean 'claude-test'?" in " ".join(lacking.stdout.split())

@@ -87,7 +87,7 @@ def test_names_that_the_tools_file_lacks_are_said_before_the_first_call(case, re
     result = call()
     assert result.exit_code == 2
     (said,) = result.stderr.splitlines()
-    assert "your tools file lacks: coder, syntax, test_fails" in said
+    assert "your tools file does not bind: coder, syntax, test_fails" in said
     assert str(file) in said
     assert "name another model" in said
     assert (work / "calc.py").read_text() == WRONG
@@ -106,7 +106,7 @@ def test_execute_too_compares_the_tools_with_what_the_author_needs_before_the_fi
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     words = ["--tools", str(file), "--workspace", str(work), "-m", "template:bug", "--no-input"]
     result = replan("execute", str(tmp_path / "plan.json"), *words)
-    lack = "your tools file lacks: coder, syntax, test_fails; bind them there"
+    lack = "your tools file does not bind: coder, syntax, test_fails; bind these names there"
     assert f"no new plan can be made where this one fails: {lack}" in result.stderr
     assert result.exit_code == 6
     shown = json.loads(replan("show", "--last", "--json").stdout)

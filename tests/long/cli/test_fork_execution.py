@@ -167,7 +167,8 @@ def test_a_place_that_no_snapshot_shows_is_refused_with_the_nearest_one(replan, 
     run, work, _ = executed
     [asked] = [seq for seq, event in places(replan, run) if event.get("node") == "send/r1.v1.a1.act"]
     line = refused(replan, run, "--at", asked, "--workspace", tmp_path / "other")
-    assert f"--at: no snapshot shows how the workspace was at record {asked} (the nearest place is {asked - 1})" in line
+    near = f"the nearest record with a snapshot is {asked - 1}"
+    assert f"--at: there is no snapshot of the workspace at record {asked} ({near})" in line
     assert not (tmp_path / "other").exists()
     line = refused(replan, run, "--at", 1, "--workspace", work)
     assert "this is there already" in line

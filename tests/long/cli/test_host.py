@@ -66,7 +66,7 @@ def test_a_host_drives_a_detached_run_with_a_question_to_its_end(replan, hosting
         run = result.stdout.strip()
         assert result.exit_code == 0
         assert [line.removeprefix("replan: ") for line in result.stderr.splitlines()[-2:]] == [
-            f"the host drives it: replan log {run} --follow",
+            f"a host drives the run: replan log {run} --follow",
             f"its questions: replan questions {run}; answer one with: replan answer {run}/ID TEXT",
         ]
         assert host.until("waiting")["question"] == f"{run}/q1"
@@ -110,7 +110,7 @@ def test_ctrl_c_only_ends_the_following_of_a_hosted_run(shell, hosting, problem,
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 130
-        assert b"the host drives it" in err
+        assert b"a host drives the run" in err
         assert b"parking" not in err
         assert host.until("finished")["outcome"] == "success"
 

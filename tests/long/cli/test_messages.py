@@ -116,7 +116,7 @@ def test_of_two_concurrent_answers_one_is_accepted_and_one_is_a_conflict(shell, 
 
 def test_an_invalid_answer_is_refused_and_the_question_stays_open(replan, two_questions):
     run, questions = two_questions
-    assert_refused(replan("answer", questions["g_recon"], ""), "some text", "stays open; it wants one of: red, blue")
+    assert_refused(replan("answer", questions["g_recon"], ""), "some text", "stays open; it expects one of: red, blue")
     assert_refused(replan("tell", run, "-", input="x" * 50_000), "40,000 bytes")
     assert replan("tell", run, "x", "--as", "wish").exit_code == 2
     assert_refused(replan("answer", questions["g_recon"]), "--decline")
@@ -132,9 +132,9 @@ def test_a_run_goes_on_without_a_declined_answer(replan, two_questions):
     assert declined.exit_code == 0
     assert "is declined. The step 'recon' is attempted again without an answer" in declined.stderr
     again = replan("answer", questions["g_recon"], "--decline", "--json")
-    assert "was declined so before" in again.stderr
+    assert "was already declined" in again.stderr
     assert json.loads(again.stdout)["otherwise"].startswith(declined_end)
-    assert_refused(replan("answer", questions["g_recon"], "red"), "it was declined")
+    assert_refused(replan("answer", questions["g_recon"], "red"), "it was declined before")
     assert replan("answer", questions["g_analysis"], "3.12").exit_code == 0
     assert_refused(replan("answer", questions["g_analysis"], "--decline"), "'3.12'")
     assert json.loads(replan("resume", run, "--json").stdout)["outcome"] == "success"

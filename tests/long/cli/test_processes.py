@@ -147,7 +147,7 @@ def test_a_full_stdout_is_one_error_line_and_the_run_is_kept(shell, replan, prob
     last_line = err.decode().splitlines()[-1]
     assert process.returncode == 1
     command = f"{sys.executable} -m replan show {run_id(replan)}"
-    assert last_line == f"replan: stdout: no space left (the run is kept: {command})"
+    assert last_line == f"replan: stdout: no space left (`{command}` prints the result again)"
     assert b"Traceback" not in err
 
 

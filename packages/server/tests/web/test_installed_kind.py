@@ -53,7 +53,7 @@ async def test_the_run_is_shown_asked_about_and_started_again(web):
     ("field", "value", "line"),
     [
         ("topic", "", "topic: the field is missing (needed: topic)"),
-        ("style", "epic", "style: there is no style &#39;epic&#39; here"),
+        ("style", "epic", "style: this server offers no style &#39;epic&#39;"),
         ("words", "x", "gives no value"),
         ("max_calls", "many", "max_calls: &#39;many&#39; is not a number"),
     ],

@@ -23,7 +23,7 @@ async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp
         state = await at_rest(client, run)
         assert (state["kind"], state["status"]) == ("acquisition", "waiting")
         assert state["questions"]
-        unknown = "documents: there is no folder of documents '/etc' here (documents: market)"
+        unknown = "documents: this server offers no folder of documents '/etc' (documents: market)"
         assert await refused(client, "acquire", documents="/etc", **order) == unknown
         assert "no profile" in await refused(client, "acquire", profile="./x.yaml", goal="x")
 
@@ -31,8 +31,8 @@ async def test_a_profile_is_filled_from_the_documents_that_the_settings_name(tmp
 async def test_where_no_folder_has_a_name_the_refusal_says_where_names_are_given(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch) as home, home.client() as client:
         order = {"profile": "market_size", "goal": "EV charging in Portugal", "model": "exact", "documents": "/etc"}
-        where = "acquisitions.documents in the server's config.yaml gives them names"
-        unknown = f"documents: there is no folder of documents '/etc' here ({where})"
+        where = "add it under acquisitions.documents in the server's config.yaml"
+        unknown = f"documents: this server offers no folder of documents '/etc' ({where})"
         assert await refused(client, "acquire", **order) == unknown
 
 

@@ -16,11 +16,11 @@ MADE, SENT, ASKED = "make/r1.v1.a1", "send/r1.v1.a1", "the record that asks for 
 """An attempt whose files a snapshot shows, the last attempt, and a place that no snapshot shows."""
 RULES = {
     "git": [
-        ({"at": ASKED}, REFUSED, "no snapshot shows how the workspace was at record"),
+        ({"at": ASKED}, REFUSED, "there is no snapshot of the workspace at record"),
         ({"at": "nowhere/r1.v1.a1"}, REFUSED, "the run has no attempt 'nowhere/r1.v1.a1'"),
         ({"at": MADE, "policy": "belief"}, REFUSED, "runs of this kind take no other policy"),
         ({"at": MADE, "workflow": "search"}, REFUSED, "runs of this kind take no other workflow"),
-        ({"at": MADE, "max_calls": 10**6}, REFUSED, "the most that clients may ask for is"),
+        ({"at": MADE, "max_calls": 10**6}, REFUSED, "clients may not go above"),
         ({"at": MADE}, OK, ["given", ".gitattributes", "made"]),
         ({"at": SENT}, OK, ["given", ".gitattributes", "made", "log"]),
     ],

@@ -216,10 +216,10 @@ def test_verification_notices_what_was_changed_in_the_database(url, server, tmp_
     assert CliRunner().invoke(app, ["run", str(problem), "-m", "template:bug"]).exit_code == 0
     for statement, cause in (
         ("UPDATE replan.runs SET calls = calls + 1", "what its row says that it has committed"),
-        ("UPDATE replan.runs SET detail = 'all_pruned'", "its detail is 'all_pruned' as stored"),
+        ("UPDATE replan.runs SET detail = 'all_pruned'", "its detail: stored as 'all_pruned'"),
         ("UPDATE replan.records SET at = at + 1 WHERE seq = 3", "record 3: the record does not match its hash"),
         ("UPDATE replan.texts SET text = 'x'", "does not match its hash"),
-        ("UPDATE replan.spending SET calls = 0", "by the records"),
+        ("UPDATE replan.spending SET calls = 0", "but the records give"),
     ):
         with server.changed("journal", statement):
             done = CliRunner().invoke(app, ["home", "verify"])
