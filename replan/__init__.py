@@ -1,10 +1,10 @@
-"""Replan: planning agents that live long.
+"""Replan: planning agents that run for hours or days.
 
 `solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` lets you follow a run. `resume`
-continues a run, with higher `limits` if need be; `fork` starts a new run from the middle of another run. `runs`,
-`show`, `cancel` and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check` judges a
-plan. `execute` executes a plan with your tools. `do` plans and executes. `admit` records a run of another kind. The
-public names are loaded at their first use, so that `import replan` costs nothing.
+continues a run, perhaps with new limits; `fork` starts a new run from the middle of another run. `runs`, `show`,
+`cancel` and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check` judges a plan.
+`execute` executes a plan with your tools. `do` plans a problem and executes the plan. `admit` records the start of a
+run of any kind. Each public name is loaded when it is first used, so `import replan` is fast.
 """
 
 import sys
@@ -172,7 +172,7 @@ def __dir__() -> list[str]:
 
 
 class _Called(ModuleType):
-    """The package `replan.runs`, which can also be called as the API function with this name."""
+    """The package `replan.runs`. It can also be called, like the API function `runs`."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return import_module(_HOMES["runs"]).runs(*arguments, **options)

@@ -1,7 +1,7 @@
-"""The names that plug-ins import: for small agents, models, settings, services and journals.
+"""The names that plug-ins of agents, models, settings, services and journals import.
 
-Guards and generators import from `replan`. A name is loaded when it is first used. How to write a plug-in:
-docs/how-to/write-a-plug-in.md and docs/tutorial/first-agent.md.
+Guards and generators import from `replan`. A name is loaded when it is first used. These pages explain how to write a
+plug-in: docs/how-to/write-a-plug-in.md and docs/tutorial/first-agent.md.
 """
 
 from importlib import import_module

@@ -1,8 +1,9 @@
-"""The pytest plug-in: homes, models and recorded replies for tests of plans. A test has to ask for each of them.
+"""The pytest plug-in for tests of plans: fixtures for homes and scripted models, and a marker for recorded replies.
 
-A test that is marked `replan_recording("replies.yaml")` plans with the replies in that file, beside the test, and needs
-no provider. The test fails with the difference if a prompt differs from the recorded prompt. `pytest --replan-record`
-asks the model of the environment instead, and overwrites the file. `--replan-record-missing` adds missing replies.
+A test that is marked `replan_recording("replies.yaml")` plans with the replies in that file. The file is in the folder
+of the test. The test needs no provider. The test fails with the difference if a prompt differs from the recorded
+prompt. `pytest --replan-record` calls the model in `REPLAN_MODEL` instead, and overwrites the file.
+`--replan-record-missing` calls it only for missing replies, and adds them to the file.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ def assert_plan(plan: Plan | Mapping[str, Any] | str, **settings: Any) -> None:
 
 @pytest.fixture
 def replan_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the test's empty home. All functions of `replan` use it, unless they name another home."""
+    """Return the folder of a new home for the test.
+
+    All functions of `replan` use this home, unless they name another one.
+    """
     home = tmp_path / "replan-home"
     monkeypatch.setenv("REPLAN_HOME", str(home))
     return home
@@ -47,7 +51,7 @@ def replan_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def replan_script(tmp_path: Path) -> Callable[[Mapping[str, Any]], str]:
-    """Return a function that makes a model from a script, a mapping of steps to lists of replies."""
+    """Return a function that returns the name of a scripted model. A script maps steps to lists of replies."""
 
     def make(script: Mapping[str, Any]) -> str:
         number = len(list(tmp_path.glob("replan-script-*.json")))
@@ -118,6 +122,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Give a marked test the fixture of its marker."""
+    """Add the fixture for recorded replies to each marked test."""
     if isinstance(item, pytest.Function) and item.get_closest_marker(MARKER):
         item.fixturenames.insert(0, "_replan_recorded")

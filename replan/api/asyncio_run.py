@@ -1,6 +1,6 @@
-"""Drives a run of an asyncio program in the trio thread.
+"""Drives a run in the trio thread, for an asyncio program.
 
-The caller's event loop gets the records and the end of the run, and makes the callbacks.
+The caller's event loop gets the records and the result of the run, and calls the caller's async functions.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from actors.handlers.generators import TextMaker
 
 CANCEL_SECONDS = 1.0
-"""The seconds that the trio thread waits for a cancelled function if the caller's event loop is blocked."""
+"""How long the trio thread waits for a cancelled function of the caller to end, in seconds."""
 
 LOOK_SECONDS = 1.0
 """The seconds between two checks of whether the caller's event loop has closed."""
@@ -41,12 +41,12 @@ class Caller:
     """Called in the trio thread when the program cancels a function that the run waits for."""
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     context: Context = field(default_factory=copy_context)
-    """The context variables at the start of the run. The functions that the run calls see them."""
+    """The context variables at the start of the run. The user's functions see these values."""
 
     def wrap_options(self, options: Driving) -> Driving:
-        """Return the options, with `ask` and plug-ins wrapped so that the trio thread can call them.
+        """Return the options, with `ask` and the plug-ins wrapped so that the trio thread can call them.
 
-        `ask` and coroutine functions run in the caller's event loop, other plug-ins in a worker thread.
+        `ask` and coroutine functions run in the caller's event loop. Other plug-ins run in a worker thread.
         """
         return replace(
             options,
@@ -72,7 +72,7 @@ class Caller:
     async def _in_loop(self, function: Callable[[], Any]) -> Any:
         """Call a function in the caller's event loop.
 
-        If this call is cancelled, the function is cancelled. If the function is cancelled, the run is parked.
+        If this call is cancelled, the function is cancelled too. If the function is cancelled, the run is parked.
         """
         task: asyncio.Task[Any] | None = None
         ended = trio.Event()
@@ -113,7 +113,7 @@ class Caller:
         return task.result()
 
     async def _park(self) -> None:
-        """Park the run, and wait until the parking cancels this call."""
+        """Park the run, and wait until this call is cancelled by the parking."""
         self.on_cancelled()
         await trio.sleep_forever()
 
@@ -158,7 +158,7 @@ class AsyncioRun(Run[R]):
 
     @asynccontextmanager
     async def driven(self, options: Driving) -> AsyncIterator["AsyncioRun[R]"]:
-        """Drive the run for the length of a block."""
+        """Drive the run while the block runs."""
         caller = Caller(self._driven.leave)
         call = ThreadCall(self._thread, partial(self._drive, caller.wrap_options(options)))
         try:
@@ -194,7 +194,10 @@ class AsyncioRun(Run[R]):
             self._soon(self._stream.end, result, None)
 
     def _soon(self, function: Any, *arguments: Any) -> None:
-        """Call a function in the caller's event loop, from the trio thread. Do nothing if that loop has closed."""
+        """Call a function in the caller's event loop, from the trio thread.
+
+        If that loop has closed, park the run instead.
+        """
         try:
             self._loop.call_soon_threadsafe(function, *arguments)
         except RuntimeError:

@@ -1,4 +1,4 @@
-"""Checks plans, without a model, a run or a home: for Python, and for interfaces that show verdicts as JSON. Pure."""
+"""Checks plans without a model, a run or a home, for Python and for commands that print verdicts. Pure."""
 
 import json
 import re
@@ -28,10 +28,11 @@ def check(
 ) -> Verdict:
     """Judge a plan (a typed plan, a JSON value, or a text) at a level: minimal, medium or expansive.
 
-    A plan is rejected if its names and tokens show that it breaks one of its own prohibitions. Only an execution can
-    compare the tools that are bound to names. A rejection is returned, not raised. `guard_catalog` are guard names that
-    steps may use in addition to the default ones. `r_max` limits the plan's total budget. `assurance` is the guarantee
-    that `expansive` demands of the traces that do not escalate. Raises `UsageProblem` for an unknown level or setting.
+    A plan is rejected if its names and tokens show that it breaks one of its own prohibitions. The tools behind the
+    names are checked only by an execution. A rejection is returned, not raised. `guard_catalog` has guard names that
+    steps may use in addition to the default names. `r_max` limits the plan's total budget. `assurance` is the guarantee
+    that the level `expansive` requires of all traces that do not escalate. Raises `UsageProblem` for an unknown level
+    or setting.
     """
     guard = BUILT_IN.get(f"plan_{level}")
     if guard is None:
@@ -64,11 +65,11 @@ class Standard:
     level: str
     """`minimal`, `medium` or `expansive`."""
     assurance: str
-    """The guarantee that `expansive` demands of the traces that do not escalate."""
+    """The guarantee that the level `expansive` requires of all traces that do not escalate."""
     r_max: int
     """The largest `total_retry_budget` that a plan may have."""
     guard_catalog: tuple[str, ...] = ()
-    """Guard names that steps may use in addition to the default ones."""
+    """Guard names that steps may use in addition to the default names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +77,20 @@ class PlanToCheck:
     """One plan to check."""
 
     file: str
-    """The path of the plan's file in the user's words, or `-` for standard input."""
+    """The path of the plan's file as the user typed it, or `-` for standard input."""
     text: str
     line: int | None = None
-    """The number of the plan's line in a `.jsonl` file, from 1; None for a file with one plan."""
+    """The number of the plan's line in a `.jsonl` file, from 1; None for any other file."""
 
 
 Comparison = Callable[[Mapping[str, Any]], Sequence[Finding]]
-"""A function that compares a plan, given as JSON, with the tools and files that exist, and returns its findings."""
+"""A function that compares a plan (a JSON object) with the tools and files that exist, and returns findings."""
 
 
 def judge_plan(
     case: PlanToCheck, standard: Standard, compare: Comparison | None = None
 ) -> tuple[Verdict, dict[str, Any], dict[str, str]]:
-    """Return the verdict on one plan, the object to print, and the name of the guard of each step.
+    """Return the verdict on one plan, the report to print, and the name of each step's guard.
 
     With `compare`, the plan is also compared with the tools and files that exist.
     """

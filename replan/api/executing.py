@@ -1,4 +1,4 @@
-"""Executes a plan from Python: in one call, or in a block that follows the run. Also plans and executes in one call."""
+"""Executes a plan from Python, in one call or in a block that follows the run. `do` plans and executes in one call."""
 
 import json
 import os
@@ -48,11 +48,11 @@ AnyPlan = str | Path | Mapping[str, Any] | Plan | Result
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The results of planning a problem and of executing the plan."""
+    """The results of `do`: of planning a problem, and of executing the plan."""
 
     planning: Result
     execution: ExecutionResult | None = None
-    """The result of the execution; None if there was no plan to execute."""
+    """The result of the execution; None if no plan was found."""
 
     @property
     def succeeded(self) -> bool:
@@ -73,15 +73,15 @@ def start_execution(
     home: Path | str | Memory | None = None,
     **options: Unpack[StartKeywords],
 ) -> AbstractAsyncContextManager[Run[ExecutionResult]]:
-    """Start the execution of a plan, and yield it while it is driven.
+    """Start the execution of a plan, and yield the run while it is driven.
 
     `plan` is the id of a planning run of the home, a file (`Path`), a JSON object, a typed plan, or a `Result`. The
     plan is proved again before anything runs, at `level` (None: the level of its planning run, else `expansive`).
     `tools` is the tools file (None: `tools.yaml` in the home). `workspace` is the folder that the tools work in.
-    `approve` says which tool calls need an approval first: `each`, `risky` or `none`. If the plan does not say what
-    follows a failure, `workflow` makes a new plan (None: the planning run's workflow, else `search`). The limits
-    (including replans), `tenant` and `priority` are the same as for `start`; `ask` answers the questions of the
-    execution.
+    `approve` says which tool calls need a person's approval: `each`, `risky` or `none`. If the plan does not say what
+    follows a failure, `workflow` makes a new plan (None: the planning run's workflow, else `search`). The limits,
+    `tenant` and `priority` are the same as for `start`. The limits include new plans. `ask` answers the questions of
+    the execution.
 
     Raises `UsageProblem` with the keyword or the file as its `place`, when the block is entered and before anything is
     written.
@@ -106,7 +106,7 @@ def start_execution(
 async def aexecute(plan: AnyPlan, **options: Any) -> ExecutionResult:
     """Execute a plan and return the result, in trio or in asyncio. The keywords are the same as for `start_execution`.
 
-    A missed goal is not an error: `result.succeeded` tells whether all goals were achieved. Cancelling the call parks
+    A missed goal is not an error: `result.succeeded` says whether all goals were achieved. Cancelling the call parks
     the run. Raises `UsageProblem` for bad input, for a plan that is not proved, and for names that no tool implements.
     """
     async with start_execution(plan, **options) as run:
@@ -133,11 +133,11 @@ async def ado(
     home: Home = None,
     **options: Unpack[StartKeywords],
 ) -> Done:
-    """Plan a problem with the names of a tools file, and execute the plan: two runs of a home, in trio or in asyncio.
+    """Plan a problem with the names of a tools file, and execute the plan, in trio or in asyncio.
 
-    The keywords are those of `start` (with `goal` and `holds`) and of `start_execution`. Limits hold for each of the
-    two runs. Nothing is executed if no plan was found or if planning waits for a person. Raises `UsageProblem` for the
-    reasons of both functions.
+    Planning and execution are two runs. The keywords are those of `start` (with `goal` and `holds`) and of
+    `start_execution`. Limits hold for each run. Nothing is executed if no plan was found, or if planning waits for a
+    person. Raises the errors of both functions.
     """
     check_types(workflow=workflow, tools=tools, workspace=workspace)
     how, limits = read_keywords(home, options)
@@ -218,7 +218,7 @@ def _load_tools(options: ExecutionOptions, how: Driving) -> ToolSet:
 
 
 async def _ensure_unused(options: ExecutionOptions, how: Driving) -> None:
-    """Raise `UsageProblem` if another execution works in the workspace. A home in memory has no other execution."""
+    """Raise `UsageProblem` if another execution uses the workspace. A home in memory has no other execution."""
     if how.home is MEMORY:
         return
     home = locate_home(how.environment).folder

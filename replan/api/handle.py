@@ -1,4 +1,4 @@
-"""The handle on a run that is being driven. Drives a run under trio for the length of a block."""
+"""`Run`, the handle of a run that is being driven. Also drives a run under trio, for the length of a block."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -36,7 +36,7 @@ class LoopEvent(Protocol):
 
 
 class RecordStream(Generic[T]):
-    """The records of a run so far, and its end. Several tasks of one event loop may wait for them."""
+    """The records of a run so far, and its result or error. Several tasks of one event loop may wait for them."""
 
     def __init__(self, new_event: Callable[[], LoopEvent]) -> None:
         self._new_event = new_event
@@ -51,7 +51,7 @@ class RecordStream(Generic[T]):
         self._notify()
 
     def end(self, result: T | None, error: Exception | None) -> None:
-        """Store the result or the error. Both are None if driving was cancelled. Only the first end counts."""
+        """Store the result or the error. Both are None if driving was cancelled. Only the first call has an effect."""
         if not self._ended.is_set():
             self._result, self._error = result, error
             self._ended.set()
@@ -117,18 +117,18 @@ class Run(ABC, Generic[R_co]):
 
     @abstractmethod
     def __aiter__(self) -> AsyncIterator[Record[Any]]:
-        """Yield every record from the first on, until driving ends. Several tasks may iterate at once."""
+        """Yield every record, beginning with the first, until driving ends. Several tasks may iterate at once."""
 
     @abstractmethod
     def park(self) -> None:
-        """Park the run: request nothing new, and stop when the open replies have come or their time is up."""
+        """Park the run. It requests nothing new, and stops when the open replies have arrived or their time is up."""
 
 
 class TrioRun(Run[R]):
     """A run that is driven by the trio program that started it."""
 
     def __init__(self, run_id: str, new: PreparedRun | None = None, on_record: OnRecord | None = None) -> None:
-        """Store the run's id. `new` is the input of a new run; None resumes a run.
+        """Store the run's id. `new` is the prepared input of a new run; if it is None, a stored run is resumed.
 
         `on_record` is called with each record. Iterating yields the same records.
         """
@@ -138,7 +138,9 @@ class TrioRun(Run[R]):
         self._stream: RecordStream[RunResult] = RecordStream(trio.Event)
         self._left = trio.Event()
         self.entered = trio.Event()
-        """Set when the run is in the journal, or has ended without being recorded. Then its block may be entered."""
+        """An event that is set when the run is in the journal, or has ended without a record. Then the block may be
+        entered.
+        """
         if new is None:
             self.entered.set()
         self._asking = trio.CancelScope()
@@ -168,7 +170,7 @@ class TrioRun(Run[R]):
         self.entered.set()
 
     async def drive(self, engine: Engine, ask: Ask | None) -> None:
-        """Drive the run until it ends, waits or is stopped. Keep its result or error."""
+        """Drive the run until it ends, waits or is stopped. Store its result or error."""
         session = RunSession(engine, self.run_id, self.append)
         result: RunResult | None = None
         error: Exception | None = None
@@ -249,7 +251,7 @@ async def drive_in_trio(run: TrioRun[R], options: Driving) -> AsyncIterator[Trio
 
 
 async def _wait_until_closed(engine: Engine, run: str, question: OpenQuestion) -> bool:
-    """Wait until a question is not open any more. Return False if the journal cannot be read."""
+    """Wait until a question is closed, and return True. Return False if the journal cannot be read."""
     changed = Polling(engine.journal, LOOK_SECONDS)
     try:
         while question["id"] in (await engine.result(run)).open_questions:

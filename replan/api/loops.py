@@ -1,4 +1,4 @@
-"""Finds the caller's event loop, and makes the forms of an API function: for trio, for asyncio, and for neither."""
+"""Finds the caller's event loop, and makes the variants of an API function with and without an event loop."""
 
 import inspect
 import sys
@@ -18,9 +18,9 @@ Loop = Literal["trio", "asyncio"]
 
 
 def running_loop() -> Loop | None:
-    """Return the library whose event loop the caller runs in; None if the caller runs in no event loop.
+    """Return the library of the caller's event loop: `trio` or `asyncio`; None if no event loop is running.
 
-    For a trio task, the library is `trio`, even if trio runs as a guest of asyncio.
+    In a trio task, return `trio`, even if trio runs as a guest of asyncio.
     """
     if trio.lowlevel.in_trio_task():
         return "trio"
@@ -33,7 +33,7 @@ def _in_asyncio() -> bool:
 
 
 async def run_in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
-    """Do work that is written for trio. An asyncio program does it in the trio thread."""
+    """Do work that is written for trio. If the caller runs in asyncio, the work is done in the trio thread."""
     if running_loop() != "asyncio":
         return await work()
     from replan.api.trio_thread import run_in_trio_thread  # noqa: PLC0415 - a trio program needs no thread
@@ -42,10 +42,10 @@ async def run_in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
 
 
 def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Return the form of an API function that blocks until its work is done, for programs without an event loop.
+    """Return the blocking variant of an API function, for programs without an event loop.
 
-    The form has the name of `function` without the first letter, `a`. If an event loop runs in this thread, the form
-    raises `UsageProblem`, which names the function to await.
+    The variant has the name of `function` without the first letter, `a`. If an event loop is running in this thread,
+    the variant raises `UsageProblem`, which names the function to await.
     """
     name = function.__name__[1:]
 
@@ -63,10 +63,10 @@ def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
 
 
 def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """Give a function whose last parameter is `**options: Unpack[T]` a signature that names each key of `T`.
+    """Give a function with a parameter `**options: Unpack[T]` a signature that names each key of `T`.
 
     Limits come last. The default is False for a switch, 0 for a number, and "" for a text. Other defaults are None. The
-    function refuses any other keyword.
+    function raises `TypeError` for any other keyword.
     """
     signature = inspect.signature(function)
     *parameters, packed = signature.parameters.values()

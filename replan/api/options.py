@@ -1,4 +1,4 @@
-"""Checks the keywords of the functions that drive a run: its plug-ins, its home, and the function that answers."""
+"""Checks the keywords of the functions that drive a run: plug-ins, home, model, limits and `ask`."""
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -44,7 +44,7 @@ def environment_of(home: Home) -> Mapping[str, str]:
 
 
 async def run_at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
-    """Open a home, do work on it, and close it; from trio or asyncio. A missing home is not created.
+    """Open a home, do some work with its engine, and close it; from trio or asyncio. A missing home is not created.
 
     Raises the errors of `open_home`.
     """
@@ -63,12 +63,14 @@ class Memory(Enum):
 
 
 MEMORY = Memory.MEMORY
-"""A home in memory. It is gone when the call returns: nothing is written, and nothing can be resumed."""
+"""A home in memory. It is lost when the call returns: nothing is written, and nothing can be resumed."""
 
 Generate = TextMaker
-"""A plug-in generator: a function from a context to text, async or not."""
+"""A plug-in generator: a function that takes a context and returns text. It may be async."""
 Ask = Callable[[OpenQuestion], str | Awaitable[str | None] | None]
-"""Answers a question, which has an `id`, a `text` and a `why`. None or an empty text leaves the question open."""
+"""A function that answers a question. A question has an `id`, a `text` and a `why`. None or an empty text leaves it
+open.
+"""
 
 _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "workflow": ((str, Path), "a shipped name or a file"),
@@ -85,14 +87,15 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 
 
 class FunctionKeywords(TypedDict, total=False):
-    """The functions of the user that a run calls."""
+    """The user's functions that a run calls."""
 
     guards: Mapping[str, AnyGuard] | None
-    """Guards by the name that the workflow uses, in addition to the installed ones."""
+    """Guards, by the names that workflows use for them, in addition to the installed guards."""
     generators: Mapping[str, Generate] | None
-    """Generators by the name that the workflow uses, in addition to the installed ones."""
+    """Generators, by the names that workflows use for them, in addition to the installed generators."""
     ask: Ask | None
-    """Answers the run's questions; None leaves them open. Then the run ends with the status `waiting`."""
+    """The function that answers the run's questions. Without it, a run that needs an answer gets the status `waiting`.
+    """
 
 
 class DriveKeywords(FunctionKeywords, RunLimits, total=False):
@@ -111,7 +114,7 @@ class StartKeywords(DriveKeywords, total=False):
 _KEYWORDS = {f"--{name}": name for name in ("model", "attach", "repo", "given", "workspace", "tools")} | {
     name.upper(): name for name in ("problem", "goal", "profile")
 }
-"""The Python keyword for each command line name that an error may have as its `place`."""
+"""The Python keyword for each name on the command line that an error may have as its `place`."""
 
 
 P = TypeVar("P", bound=PreparedRun)
@@ -119,7 +122,7 @@ P = TypeVar("P", bound=PreparedRun)
 
 @dataclass(frozen=True, slots=True)
 class Driving:
-    """The keywords of every function that drives a run here, checked."""
+    """The checked keywords of a function that drives a run."""
 
     model: str | None = None
     guards: Mapping[str, AnyGuard] = field(default_factory=dict)
@@ -131,11 +134,11 @@ class Driving:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment, changed so that it names the home of the keyword."""
+        """The environment variables, changed so that they name the home of the keyword `home`."""
         return environment_of(None if isinstance(self.home, Memory) else self.home)
 
     def prepare(self, prepare: Callable[..., Prepared[P]]) -> Prepared[P]:
-        """Prepare a run with a function of `replan.runs`, and check that the model of the keywords can be used.
+        """Prepare a run with a function of `replan.runs`, and check that its model can be used.
 
         Raises `UsageProblem` with the keyword or the file as its `place`.
         """
@@ -176,7 +179,10 @@ class Driving:
 def read_keywords(
     home: Path | str | Memory | None, keywords: StartKeywords | DriveKeywords
 ) -> tuple[Driving, RunLimits]:
-    """Return the checked keywords, and the limits among them. Raises `UsageProblem` that names the keyword."""
+    """Check the keywords.
+
+    Return the limits separately from the others. Raises `UsageProblem` that names the keyword.
+    """
     given: Mapping[str, Any] = keywords
     model, guards, generators = given.get("model"), given.get("guards"), given.get("generators")
     check_types(model=model, guards=guards, generators=generators, home=home)
@@ -189,7 +195,7 @@ def read_keywords(
 
 
 def placement_of(tenant: str, priority: int) -> Placement:
-    """Return the keywords `tenant` and `priority`, checked. Raises `UsageProblem` that names the keyword."""
+    """Check the keywords `tenant` and `priority`, and return them. Raises `UsageProblem` that names the keyword."""
     check_types(tenant=tenant, priority=priority)
     for place, placement in (("tenant", Placement(tenant)), ("priority", Placement(priority=priority))):
         try:

@@ -1,4 +1,4 @@
-"""Planning runs from Python: started or resumed in one call, or in a block that follows the run."""
+"""Starts, resumes, forks and undoes runs from Python, in one call or in a block that follows the run."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -43,12 +43,12 @@ from runtime.core.errors import UsageProblem
 
 T = TypeVar("T")
 OrderReader = Callable[[str | None], RunOrder]
-"""Reads what an order needs, such as attached files, and returns the order for a model. Raises `UsageProblem`."""
+"""A function that returns the order for a model. It reads the files that the order needs. Raises `UsageProblem`."""
 
 
 @asynccontextmanager
 async def drive_run(run: str, how: Driving, *, new: PreparedRun | None = None) -> AsyncIterator[Run[Any]]:
-    """Drive a run for the length of a block, in the caller's kind of loop. `new` is the input of a new run."""
+    """Drive a run for the length of a block, from trio or asyncio. `new` is the prepared input of a new run."""
     if running_loop() == "asyncio":
         from replan.api.asyncio_run import drive_in_asyncio  # noqa: PLC0415 - a trio program needs no thread
 
@@ -60,7 +60,7 @@ async def drive_run(run: str, how: Driving, *, new: PreparedRun | None = None) -
 
 
 async def run_beside_loop(work: Callable[[], T]) -> T:
-    """Do work that reads files. An asyncio program does this in a thread, because its event loop has other tasks."""
+    """Do work that reads files. From asyncio, the work is done in a thread, so the event loop is not blocked."""
     if running_loop() != "asyncio":
         return work()
     import asyncio  # noqa: PLC0415 - a trio program does not need it
@@ -88,25 +88,27 @@ def start(
     The run is in the journal when the block is entered, so messages can be posted to it. Leaving the block early parks
     the run within two seconds. Open replies get at most 1.5 of these seconds.
 
-    In place of a problem, `goal` names tokens that must hold at the end, and `holds` names tokens that hold at the
-    beginning. They are lists, or texts with commas. Then the plan is searched for without a model. It is made from the
-    steps that generators of the file `tools` declare (None: `tools.yaml` in the home). With a problem, the plan may
-    name only what `tools` has.
+    Instead of a problem, `goal` names tokens that must hold at the end, and `holds` names tokens that hold at the
+    beginning. Both are lists, or texts with commas. Such a plan is found without a model. It consists of the steps that
+    the generators of the file `tools` declare (None: `tools.yaml` in the home). If a problem is given with `tools`, the
+    plan may use only the names in that file.
 
     `workflow` is a shipped name or a file. `model` has the values of `--model` (None: `REPLAN_MODEL`, else the model of
-    config.yaml). A limit of None means the workflow's limit, or else no limit. `active_time` limits the working time of
-    models and guards. Waiting for people does not count. `timeout` limits each call, and `output_tokens_max` each
-    reply. A length of time is a number of seconds, or a text such as `15m`. A provider that stays down for `patience`
-    (None: ten minutes) parks the run, with the cause `provider`. Under a belief policy, `stop_below` is the least
-    chance of success per call that a move must have. `keep_trying` sets `stop_below` to 0. Then the run goes on even if
-    its model repeats itself. With `strict`, a plan that leaves a demand of the problem in no step is rejected. `attach`
-    names text files and `repo` a repository's folder. The model is shown these files. `guards` and `generators` are
-    functions by the name that the workflow uses, in addition to the installed ones. `home` is a folder, None for
-    `$REPLAN_HOME`, or `MEMORY`. `ask` answers questions. If there is no `ask`, or it returns None or an empty text, a
-    run that needs an answer ends with the status `waiting`. `tenant` names the payer of the run, and `priority`, from
-    -100 to 100, says how urgent it is.
+    config.yaml). A limit of None means the workflow's limit, or else no limit. `active_time` limits the time during
+    which a model or a guard works. Waiting for people does not count. `timeout` limits each call, and
+    `output_tokens_max` each reply. A length of time is a number of seconds, or a text such as `15m`. A provider that
+    stays down for `patience` (None: ten minutes) parks the run, with the cause `provider`. With a belief policy,
+    `stop_below` is the least chance of success per call that a move must have. `keep_trying` sets `stop_below` to 0.
+    Then the run continues even if its model repeats itself. With `strict`, a plan that does not cover every demand of
+    the problem is rejected. `attach` names text files, and `repo` names a repository's folder. The prompts contain the
+    text files, a list of the folder's files, and the files that the problem names. `guards` and `generators` map names
+    in the workflow to functions, in addition to the installed plug-ins. `home` is a folder, None for `$REPLAN_HOME`, or
+    `MEMORY`. `ask` is a function that answers questions. If there is no `ask`, or it returns None or an empty text, a
+    run that needs an answer ends with the status `waiting`. `tenant` names who pays for the run. `priority` is a number
+    from -100 to 100; a busy host drives higher numbers first.
 
-    In an asyncio program, `ask` and async plug-ins run in the caller's event loop, other plug-ins in a worker thread.
+    In an asyncio program, `ask` and async plug-ins run in the caller's event loop. Other plug-ins run in a worker
+    thread.
 
     Raises `UsageProblem` with the keyword as its `place`, when the block is entered and before anything is written.
     """
@@ -125,7 +127,7 @@ def start(
 async def asolve(problem: str = "", **options: Any) -> Result:
     """Plan a problem and return the result, in trio or in asyncio. The keywords are the same as for `start`.
 
-    A missing plan is not an error: `result.succeeded` tells whether there is a plan. Cancelling the call parks the run.
+    A missing plan is not an error: `result.succeeded` says whether there is a plan. Cancelling the call parks the run.
     It can be resumed if it has a home. Raises `UsageProblem` for bad input.
     """
     async with start(problem, **options) as run:
@@ -143,13 +145,13 @@ def drive(
     home: Home = None,
     **options: Unpack[DriveKeywords],
 ) -> AbstractAsyncContextManager[Run[RunResult]]:
-    """Resume a run of a home, and yield it while it is driven.
+    """Resume a stored run, and yield it while it is driven.
 
     `run` is the run's id, or at least six characters of it. Pass the plug-ins again: they are not stored. The limits
-    and the model replace the limits and the model of the run. A run that ended because its budget was spent goes on
-    with a larger budget. With `strict`, plans that leave a demand of the text in no step are rejected from now on. Only
-    records that are written from now on are yielded. A run with a final end is yielded too, and its result is available
-    at once.
+    and the model replace the limits and the model of the run. A run that ended because its budget was spent continues
+    with a larger budget. With `strict`, plans that do not cover every demand of the text are rejected from now on.
+    Iterating yields only records that are written from now on. If the run's end is final, the run is yielded too, and
+    its result is available at once.
 
     Entering the block raises `RunNotFound`, and `UsageProblem` for a keyword. `result()` raises `Held` if another
     process drives the run, `JournalDamaged`, and `UsageProblem` if the run lacks a plug-in or is a step of another run.
@@ -174,11 +176,11 @@ resume = blocking_form(aresume)
 
 @name_keywords
 async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeywords]) -> RunResult:
-    """Undo the calls of an execution, the last call first, and return its result. The execution may have ended.
+    """Undo the tool calls of an execution, the last call first, and return its result. The execution may have ended.
 
     Its outcome is `undone` if nothing is left to undo. `ask` is called if an undo fails, or if nobody knows whether a
-    call did its work. The keywords are the same as for `drive`. Raises `UsageProblem` for a run of another kind, or a
-    run that has nothing to undo or is already undone; also the errors of `aresume`.
+    call did its work. The keywords are the same as for `drive`. Raises the errors of `aresume`. Raises `UsageProblem`
+    for a run of another kind, and for a run that is undone or has nothing to undo.
     """
 
     async def post(engine: Engine) -> None:
@@ -204,15 +206,15 @@ async def afork(
     home: Home = None,
     **limits: Unpack[RunLimits],
 ) -> str:
-    """Record a new run that begins with the first records of a run of a home, and return its id. `resume` drives it.
+    """Record a new run that begins with the first records of a stored run, and return its id. `resume` drives the fork.
 
-    `at` is the number of the last shared record, or an attempt whose verdict both runs share. `before:NODE` is the
-    place before an attempt was requested. The default is the last place before the end. `workflow`, `policy` and
-    `model` hold after the place of the fork. The limits are the fork's own, by default the limits of the run. The run
-    is only read. If runs of this kind take values, `given` has values for the fork, as texts by the path of the field.
-    `workspace` is the folder to make for the tools of an execution's fork; None makes one beside the run's own
-    workspace. Raises `RunNotFound`. Raises `UsageProblem` for a place outside the run, a change that is not valid, and
-    a run that cannot be forked.
+    `at` is the number of the last shared record, or the id of an attempt whose verdict both runs share. `before:NODE`
+    shares the records before the attempt NODE was requested. The default is the last record before the end. The fork
+    uses `workflow`, `policy` and `model` for its new records. Its limits are new, by default the limits of the run. The
+    original run is only read. If runs of this kind take values, `given` maps paths of fields to values for the fork.
+    `workspace` is the folder to create for the tools of an execution's fork; None creates one beside the original
+    workspace. Raises `RunNotFound`. Raises `UsageProblem` for a record that the run does not have, a change that is not
+    valid, and a run that cannot be forked.
     """
     check_types(model=model)
     names = [None if item is None else os.fspath(item) for item in (workflow, policy)]
@@ -249,7 +251,10 @@ async def _drive(run: str, changes: Changes, how: Driving) -> AsyncIterator[Run[
 
 
 def read_attachments(files: Sequence[Path | str], folder: Path | str | None, problem: str) -> tuple[Attachment, ...]:
-    """Return the texts of attached files and of a repository's files. Raises the `UsageProblem` errors of `attach`."""
+    """Read attached files and a repository, and return the attachments.
+
+    Raises the errors of `replan.runs.attaching.attach`.
+    """
     if isinstance(files, str | Path):
         raise UsageProblem(
             "should be a list of files, not a single file", place="attach", hint=f"attach=[{str(files)!r}]"
@@ -266,10 +271,10 @@ def read_attachments(files: Sequence[Path | str], folder: Path | str | None, pro
 def read_goal_keywords(
     problem: str, goal: str | Sequence[str], holds: str | Sequence[str], others: Mapping[str, object]
 ) -> TokenGoal | None:
-    """Return the goal in the keywords; None if they state a problem.
+    """Return the goal that the keywords state; None if they state no goal.
 
-    `others` are keywords that cannot be used with a goal. Raises `UsageProblem` if one of these keywords is given, if a
-    problem is given too, and for `holds` without a goal.
+    `others` are keywords that cannot be used with a goal. Raises `UsageProblem` if a goal is combined with one of them
+    or with a problem, and for `holds` without a goal.
     """
     if not goal:
         if holds:
@@ -292,9 +297,9 @@ def planning_order(
     attachments: Callable[[], tuple[Attachment, ...]],
     load: ToolLoader | None,
 ) -> OrderReader:
-    """Return a function that reads the order for a problem or a goal. With tools, the plan may name only these tools.
+    """Return a function that reads the order for a problem or a goal. With tools, the plan may use only their names.
 
-    `load` loads the tools; None uses no tools. A goal has its own workflow and model, unless the options name others.
+    `load` loads the tools; if it is None, there are no tools. A goal has its own default workflow and model.
     """
 
     def read(model: str | None) -> RunOrder:
@@ -309,5 +314,5 @@ def planning_order(
 
 
 def prepare_order(read: OrderReader, *, model: str | None, **resources: Any) -> Prepared[Any]:
-    """Read an order for a model, and prepare its run. Raises the `UsageProblem` errors of both."""
+    """Read the order for a model, and prepare its run. Raises the errors of reading and of `prepare`."""
     return prepare(read(model), **resources)

@@ -1,7 +1,7 @@
-"""The runs of a home from Python: admit, list, show, tell, answer, cancel and delete them.
+"""Functions for stored runs: they admit, list, show, message, answer, change, cancel and delete the runs of a home.
 
-Each function has a form for trio and asyncio programs. The name of this form begins with `a`. A run is named by its id,
-or by at least six characters of the id.
+Each function has a variant for trio and asyncio programs, whose name begins with `a`. The argument `run` is an id, or
+the first six characters of an id or more.
 """
 
 import time
@@ -37,33 +37,32 @@ class RunSummary:
 
     run_id: str
     kind: str
-    """The name of its kind, such as `planning`."""
+    """The name of the run's kind, such as `planning`."""
     title: str
     status: str
     outcome: str
     """How the run ended; empty before its end."""
     question: str | None
-    """The id of the first question that the run waits for, in the form for `answer`; None if it waits for no question.
-    """
+    """The id of the first open question, in the form for `answer`; None if the run waits for no question."""
     created: datetime
     updated: datetime
     waiting_since: datetime | None
-    """When the run began to wait for a person (UTC); None if it does not wait."""
+    """The time at which the run began to wait for a person (UTC); None if it does not wait."""
     next_wake: datetime | None
-    """The time at which a host resumes the run (UTC)."""
+    """The time at which a host resumes the run (UTC); None if no time is set."""
     records: int
-    """How many records the run's journal has so far; 0 for a run that was only admitted."""
+    """The number of the run's records so far; 0 for a run that has not begun."""
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the object that `replan runs --json` prints for the run."""
+        """Return the JSON object that `replan runs --json` prints for the run."""
         return dict(self.source)
 
 
 async def aruns(
     *, status: Status | None = None, waiting_longer_than: float | None = None, home: Home = None
 ) -> tuple[RunSummary, ...]:
-    """Return the runs of a home, the newest first. Steps that are runs of their own are left out.
+    """Return the runs of a home, the newest first. Child runs are left out.
 
     `status` selects the runs with that status. `waiting_longer_than` selects the runs that have waited for a person for
     more than this number of seconds. A home that does not exist has no runs. Raises `UsageProblem` for an unknown
@@ -83,7 +82,7 @@ async def aruns(
 
 
 async def ashow(run: str, *, home: Home = None) -> RunResult:
-    """Return the result of a run so far, a `Result` for a planning run. The result includes posted messages.
+    """Return the result of a run so far, a `Result` for a planning run. Messages that the run has not read yet count.
 
     Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
     """
@@ -97,9 +96,9 @@ async def ashow(run: str, *, home: Home = None) -> RunResult:
 async def acancel(run: str, *, home: Home = None) -> RunResult:
     """Cancel a run for good, and return its result.
 
-    Its findings are kept. To go on later, park it instead. If another process drives the run, the cancel may take more
-    than five seconds. Then the result says `running`. Raises `RunNotFound`, and `UsageProblem` for a run that has
-    finished or is a step of another.
+    Its findings are kept. To continue later, park the run instead. If another process drives the run, the cancellation
+    may take more than five seconds. Then the status of the result is `running`. Raises `RunNotFound`, and
+    `UsageProblem` for a run that has finished or is a step of another run.
     """
 
     async def end(engine: Engine) -> RunResult:
@@ -111,10 +110,10 @@ async def acancel(run: str, *, home: Home = None) -> RunResult:
 
 
 async def adelete(run: str, *, force: bool = False, keep_workspace: bool = False, home: Home = None) -> None:
-    """Delete a run that has ended, for good, with its records, messages and the runs of its steps.
+    """Delete a run that has ended, for good, with its records, its messages and its child runs.
 
-    With `force`, any run that nobody drives is deleted. The folder made for a fork is removed too, unless it has
-    changed since or `keep_workspace` is set. The amounts that the run has spent still count in the total of their days.
+    With `force`, a run is deleted even if it has not ended. The folder made for a fork is removed too, unless it has
+    changed since or `keep_workspace` is set. The amounts that the run has spent still count for the daily budgets.
     Raises `RunNotFound`, and `Held` for a run that is being driven. Raises `UsageProblem` for a run that has not ended
     or is a step of another run.
     """
@@ -153,12 +152,14 @@ def _summary(row: RunRow, status: str) -> RunSummary:
 async def aadmit(
     kind: str, task: Any, *, model: str | None = None, home: Home = None, tenant: str = "", priority: int = 0
 ) -> str:
-    """Record the start of a run of a kind, and return its id. Then the run is durable, and a host drives it.
+    """Record the start of a run of any kind, and return its id.
+
+    When this returns, the start is stored, and a host drives the run.
 
     `kind` is the name of an installed kind (`replan.kinds`). `task` is the input of the kind's `prepare`, such as a
     text for a small agent. `model` is in the form of `--model`. `home` is a folder, None for `$REPLAN_HOME`. `tenant`
     and `priority` are the same as for `start`. If no host serves the home, `replan resume` drives the run. Raises
-    `UsageProblem`, before anything is written.
+    `UsageProblem` before anything is written, for a wrong kind, task, model or setting.
     """
     placement = placement_of(tenant, priority)
 
@@ -185,24 +186,25 @@ Kind = Literal["note", "requirement"]
 async def atell(run: str, text: str, *, kind: Kind = "note", home: Home = None) -> None:
     """Post a message to a run. Later prompts show a note. A requirement changes the task, and acts at once.
 
-    If runs of its kind take values, a note `FIELD=VALUE` corrects a value, even after a success. The run uses the new
-    value when it is resumed. `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a
-    text that is empty or too long, a correction that cannot be applied, and a finished run.
+    If the run takes values, a note `FIELD=VALUE` corrects a value, even after a success. The run uses the new value
+    when it is resumed. `text` has at most 10,000 characters. Raises `RunNotFound`. Raises `UsageProblem` for a text
+    that is empty or too long, a correction that cannot be applied, and a finished run.
     """
     await run_at_home(home, lambda engine: engine.tell(run, text, kind))
 
 
 async def aanswer(question: str, text: str, *, home: Home = None) -> AnswerReceipt:
-    """Answer the question `RUN/ID`.
+    """Answer the question with the id `RUN/ID`, and return a receipt.
 
-    The same answer again is a `duplicate`. A different answer is a `conflict`, which says which answer counts. Raises
-    `RunNotFound`, and `UsageProblem` for an unknown or closed question or an answer that does not fit its schema.
+    If the same answer was posted before, the receipt's result is `duplicate`. If a different answer was posted before,
+    the result is `conflict`, and the receipt has the answer that counts. Raises `RunNotFound`, and `UsageProblem` for
+    an unknown or closed question or an answer that does not fit its schema.
     """
     return await run_at_home(home, lambda engine: engine.answer(question, text, via="python"))
 
 
 async def adecline(question: str, *, home: Home = None) -> AnswerReceipt:
-    """Decline a question; `AnswerReceipt.otherwise` says what happens then.
+    """Decline a question, and return a receipt. `AnswerReceipt.otherwise` says what happens then.
 
     Raises the errors of `aanswer`.
     """
@@ -218,13 +220,13 @@ decline = blocking_form(adecline)
 async def alimits(
     run: str, *, model: str | None = None, strict: bool = False, home: Home = None, **limits: Unpack[RunLimits]
 ) -> RunResult:
-    """Change the model of a run, its limits, or the limits of its calls and replies. Return the run's result.
+    """Change the model or the limits of a run, and return its result.
 
-    None changes nothing. Limits count from the start of the run, but `deadline` counts from now. With `strict`, plans
-    that leave a demand of the text in no step are rejected from now on. The run may be driven, wait, be parked, or have
-    ended because its budget was spent. This does not drive the run: `resume` or its host continues it. Raises
-    `RunNotFound`. Raises `UsageProblem`, with the keyword as its `place`, for a change that is not valid, for no
-    change, and if the run's end is final.
+    A keyword that is None changes nothing. Limits count from the start of the run, but `deadline` counts from now. With
+    `strict`, plans that do not cover every demand of the text are rejected from now on. The run may be driven, wait, be
+    parked, or have ended because its budget was spent. This function does not drive the run: `resume` or a host does.
+    Raises `RunNotFound`. Raises `UsageProblem`, with the keyword as its `place`, for a change that is not valid, for a
+    call without a change, and if the run's end is final.
     """
     changes = Changes(limits, model, strict)
 

@@ -1,6 +1,8 @@
-"""Owns the trio thread, in which this process drives the runs of asyncio programs, and hands calls to this thread.
+"""Starts and stops the trio thread of this process, and makes calls in it.
 
-The thread starts with the first call and stays until the process ends. Then it has two seconds to stop its work. Runs
+The runs of asyncio programs are driven there.
+
+The thread starts at the first call and runs until the process ends. Then it has two seconds to stop its work. The runs
 that it was driving can be resumed. A forked child process starts its own thread.
 """
 
@@ -22,7 +24,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 T = TypeVar("T")
 
 EXIT_SECONDS = 2.0
-"""The seconds that the end of the process waits for the thread."""
+"""How long the process waits for the thread when the process ends, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,13 @@ class TrioThread:
 
     portal: AbstractContextManager[BlockingPortal]
     token: trio.lowlevel.TrioToken
-    """Lets other threads call functions in the trio thread."""
+    """The token with which other threads call functions in the trio thread."""
     nursery: trio.Nursery
-    """Runs the work that other threads have handed over, until `stop` cancels it."""
+    """The nursery that runs the work of other threads until `stop` cancels it."""
     ended: threading.Event
 
     def soon(self, function: Callable[..., object], *arguments: object) -> bool:
-        """Call a function in the thread, without waiting. Return whether the thread still accepts calls."""
+        """Schedule a call of a function in the trio thread. Return False if the thread has ended."""
         try:
             self.token.run_sync_soon(function, *arguments)
         except trio.RunFinishedError:
@@ -59,7 +61,7 @@ class _Slot:
         self.thread: TrioThread | None = None
 
     def get(self) -> TrioThread:
-        """Return the thread. If it has to be started first, this blocks for some milliseconds."""
+        """Return the thread, and start it if necessary. Starting it blocks for some milliseconds."""
         with self.lock:
             started = self.thread
             if started is None:
@@ -79,7 +81,7 @@ class _Slot:
 
 _SLOT = _Slot()
 close = _SLOT.close
-"""Stop the process's trio thread. Work in progress is cancelled, and its runs can be resumed."""
+"""Stop the process's trio thread. Its work is cancelled. The runs that it was driving can be resumed."""
 atexit.register(close)
 os.register_at_fork(after_in_child=_SLOT.forget)
 
@@ -107,7 +109,7 @@ def _start_thread() -> TrioThread:
 
 
 class ThreadCall(Generic[T]):
-    """Work in the trio thread, for the asyncio task that started it."""
+    """Some work in the trio thread, and its outcome for the asyncio task that started it."""
 
     def __init__(self, thread: TrioThread, work: Callable[[], Awaitable[T]]) -> None:
         self._thread, self._work = thread, work
@@ -119,7 +121,7 @@ class ThreadCall(Generic[T]):
 
     @property
     def ended(self) -> asyncio.Future[T]:
-        """The future with the outcome of the work. Read it, but do not cancel it."""
+        """The future with the outcome of the work. Do not cancel it."""
         return self._ended
 
     def cancel(self) -> None:
@@ -129,8 +131,7 @@ class ThreadCall(Generic[T]):
     async def result(self) -> T:
         """Wait for the work to end, and return its value or raise its error.
 
-        If the caller is cancelled, the work is cancelled too. The cancellation is raised here after the work has ended,
-        so nothing is left behind.
+        If the caller is cancelled, the work is cancelled too. The cancellation is raised here after the work has ended.
         """
         try:
             await asyncio.wait((self._ended,))

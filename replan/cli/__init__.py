@@ -31,9 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def leave_on_lost_interrupts() -> None:
-    """Make Python exit with code 130 in places where it would print a `KeyboardInterrupt` and go on.
+    """Make Python exit with code 130 where it would only print a `KeyboardInterrupt` and continue.
 
-    Python cannot raise an exception out of a finalizer or the callback of a weak reference. Both may run at any line.
+    An exception in a finalizer, or in the callback of a weak reference, is printed and then ignored. Both may run at
+    any time.
     """
     previous = sys.unraisablehook
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class AnswerEntry(Config):
-    """One answer, for one question or for several."""
+    """An entry of the file: one answer, for one or more questions."""
 
     questions: Annotated[tuple[str, ...], Field(min_length=1)]
     """The ids of the questions (`RUN/ID`)."""
@@ -60,7 +60,7 @@ answers:
 
 
 def export_questions(questions: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of a file in which a person answers open questions. Equal questions share an answer."""
+    """Return the text of a file of answers, with empty answers for open questions. Equal questions share one entry."""
     if not questions:
         return "# No question is open.\nanswers: []\n"
     parts = [_HEAD.format(program=program())]
@@ -91,9 +91,9 @@ def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
 
 
 async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
-    """Check the answers of a file, and return them by question. Nothing is posted.
+    """Check the answers in a file, and return them by the questions' ids. Nothing is posted.
 
-    Raises `UsageProblem` with file, line and key for the first answer that cannot be given.
+    Raises `UsageProblem` with file, line and key for the first answer that is not accepted.
     """
     document, file = _read_answers(name)
     checked: dict[str, CheckedAnswer] = {}
@@ -118,5 +118,5 @@ async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
 
 
 async def post_answers(engine: Engine, checked: Mapping[str, CheckedAnswer]) -> dict[str, AnswerReceipt]:
-    """Post checked answers, and return their receipts by question."""
+    """Post checked answers, and return the receipts by the questions' ids."""
     return {question: await engine.post_answer(answer) for question, answer in checked.items()}

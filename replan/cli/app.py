@@ -1,4 +1,4 @@
-"""The command group: its help, hints for a wrong command line, and the exit codes of errors."""
+"""The program's top command group: its help, the messages for a wrong command line, and the exit codes of errors."""
 
 import contextlib
 import errno
@@ -33,13 +33,16 @@ from replan.views.errors import error_object, line_of_crash, line_of_error, shor
 from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
 HELP_WIDTH_MIN = 52
-"""The least width, in columns, at which click's own layout fits the terminal."""
+"""The smallest width of a terminal, in columns, at which click's own layout is used."""
 TERM_WIDTH_MIN = 8
-"""The least width of the first column of a list, in columns of the terminal."""
+"""The smallest width of the first column of a list, in characters."""
 
 
 class HelpFormatter(click.HelpFormatter):
-    """Click's layout. On a narrow terminal, the first column of a list has at most a quarter of the width."""
+    """Click's layout of help texts.
+
+    On a narrow terminal, the first column of a list has at most a quarter of the width.
+    """
 
     def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
         columns = width_of(sys.stdout)
@@ -59,8 +62,7 @@ WORDS = (
     (r"is not ('[^']*')$", r"is not one of \1"),
     (r"^Got unexpected extra arguments? \((.*)\)", r"there are too many arguments: \1"),
 )
-"""Patterns for click's messages, and our words for each. Matching takes linear time. Few commands compile the patterns.
-"""
+"""Patterns in click's messages, and the words that replace them. Matching takes linear time."""
 
 
 def _explain_misuse(error: click.UsageError) -> str:
@@ -87,7 +89,7 @@ click.Context.formatter_class = HelpFormatter  # This also holds for the command
 
 
 class BrokenPipe(Exception):
-    """Wraps a `BrokenPipeError`, because click itself would exit with another code."""
+    """Wraps a `BrokenPipeError`, because click would handle the error itself and exit with another code."""
 
     def __init__(self, error: BrokenPipeError) -> None:
         super().__init__(error)
@@ -109,21 +111,21 @@ def _how_to_install(command: str) -> str:
 
 
 class App(CommandGroup):
-    """The program, with the table's commands that belong to no group and the commands of installed distributions."""
+    """The program: the commands of the table that belong to no group, and the commands of installed distributions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands that can be used. Those of installed distributions come last."""
+        """Return the names of all usable commands. The commands of installed distributions come last."""
         others = [name for name, found in COMMAND_PLUGINS.installed.items() if not COMMAND_PLUGINS.problem(found)]
         return [*super().list_commands(ctx), *others]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command. Raises `UsageProblem` if it belongs to an installed distribution and cannot be used."""
+        """Return a command. Raises `UsageProblem` for a command of an installed distribution that cannot be used."""
         return super().get_command(ctx, cmd_name) or COMMAND_PLUGINS.get(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name first. Raises `UsageError` with a suggestion."""
+        """Return the command that the first argument names. Raises `UsageError` with a suggestion if there is none."""
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand:
@@ -147,16 +149,16 @@ class App(CommandGroup):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the daily commands."""
+        """Write the commands of the sections in `DAILY`."""
         write_sections(formatter, [row for row in rows_below().values() if row.section in DAILY])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Name the other commands."""
+        """Write a line that says how to list the other commands."""
         formatter.write_paragraph()
         formatter.write(f"more: `{program()} help more`\n")
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> NoReturn:
-        """Run a command and exit with its code."""
+        """Run a command, and exit with its exit code. An error becomes one line and an exit code."""
         arguments = list(sys.argv[1:] if args is None else args)
         for name in ("stdin", "stdout", "stderr"):
             if getattr(sys, name) is None:  # The caller closed it. No other file may get its number.
@@ -180,7 +182,7 @@ class App(CommandGroup):
 
 
 def _leave_at_once(code: int) -> NoReturn:
-    """End this process without freeing its objects, which would take a sixteenth of a short command's time."""
+    """End this process without freeing its objects. Freeing them would take a sixteenth of a short command's time."""
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code)
@@ -275,7 +277,7 @@ def _report_misuse(error: click.UsageError, invocation: Invocation) -> int:
 
 
 def _retired_notice(error: click.UsageError, path: str) -> str:
-    """Return the notice about a retired command or option below the command `path`; empty for other errors."""
+    """Return the notice about a retired command or option of the command `path`; empty for any other error."""
     from actors.files.suggestions import describe_retired
 
     match error:
@@ -304,7 +306,7 @@ def _report_crash(error: BaseException, invocation: Invocation) -> int:
 
 
 def _print_error(error: Mapping[str, object]) -> None:
-    """Print an error's object on stdout. Do nothing if stdout is closed: stderr has the line."""
+    """Print the JSON object of an error on stdout. If stdout is closed, do nothing, because stderr has the message."""
     from replan.cli.terminal.console import Lossy
 
     click.echo(json.dumps(error), file=cast("IO[str]", Lossy(sys.stdout)))

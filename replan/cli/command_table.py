@@ -11,19 +11,19 @@ import click
 from runtime.core.entry_points import PluginGroup
 
 DAILY = ("Plan and execute", "Watch and answer")
-"""The sections of the table that `replan --help` shows. `replan help more` shows all sections."""
+"""The sections of the table that `replan --help` shows. `replan help more` shows the other sections."""
 
 
 class CommandRow(NamedTuple):
-    """One command."""
+    """A row of the table: one command."""
 
     name: str
     """The words after `replan`, such as `runs` or `home delete`."""
     section: str
-    """The heading above the command in the help; empty for a command of a group, which only the group's help lists."""
+    """The heading above the command in the help; empty for a command that only its group's help lists."""
     help: str
     function: str
-    """`MODULE:FUNCTION` of the click command. The module is imported when the command is used."""
+    """The click command, as `MODULE:FUNCTION`. The module is imported when the command is used."""
 
 
 _HERE = "replan.cli.commands"
@@ -62,11 +62,12 @@ _ROWS = (
     ("help", "Develop", "Show the help; `more` shows the other commands.", "explain:help_command"),
 )
 COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for name, section, text, function in _ROWS}
-"""Every command by its name. A group such as `workflow` has commands of its own, in its module."""
+"""Every command by its name. The commands of a group such as `workflow` are in the group's module, except for `home`.
+"""
 
 
 def rows_below(noun: str = "") -> dict[str, CommandRow]:
-    """Return the rows of a group's commands by their last word.
+    """Return the rows of a group's commands, by the last word of their names.
 
     Without a noun, return the commands that belong to no group.
     """
@@ -83,7 +84,10 @@ COMMAND_PLUGINS = PluginGroup(
 
 
 def plugged_in_rows() -> dict[str, CommandRow]:
-    """Load the commands of installed distributions, and return their rows. A broken command's row has its error."""
+    """Load the commands of installed distributions, and return their rows.
+
+    The row of a broken command has the error.
+    """
     rows = {}
     for name, found in COMMAND_PLUGINS.installed.items():
         text, section = COMMAND_PLUGINS.problem(found), f"From {found.distribution}"
@@ -95,10 +99,10 @@ def plugged_in_rows() -> dict[str, CommandRow]:
 
 
 class CommandGroup(click.Group):
-    """A group of commands. Each command is imported when it is used."""
+    """A group of commands from the table. Each command is imported when it is used."""
 
     def rows(self) -> dict[str, CommandRow]:
-        """Return the rows of the table's commands that belong to no group, by their last word."""
+        """Return the rows of the commands in this group, by the last word of their names."""
         return rows_below()
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
@@ -142,7 +146,7 @@ def write_sections(formatter: click.HelpFormatter, rows: Iterable[CommandRow]) -
 
 
 _TEXT_SUFFIXES = (".md", ".txt", ".rst", ".markdown")
-"""The endings of file names that are treated as problems, even if the file is missing."""
+"""The suffixes of arguments that are taken for the file of a problem, even if the file is missing."""
 _COMMAND_OPTIONS = frozenset({"--json", "--jsonl", "--no-input", "-m", "--model", "-w", "--workflow", "--last"})
 """Options of commands that users often write before the command's name."""
 OTHER_WORDS = {
@@ -164,7 +168,7 @@ OTHER_WORDS = {
     "web": "serve",
     "ui": "serve",
 }
-"""The command for each word that other tools use, if its spelling is too different for a suggestion."""
+"""The command for each word of other tools. The spelling of these words is too different for a suggestion."""
 ELSEWHERE = {
     ("execute", "--last"): "name the run; `{program} runs` lists all runs",
     ("do", "--last"): "it makes a new plan; `{program} execute RUN` executes the plan of a run",
@@ -173,11 +177,11 @@ ELSEWHERE = {
     ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
     ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
 }
-"""The advice for an option that a command does not have, by the command and the option."""
+"""The advice for options that a command does not have, by the command and the option."""
 
 
 def hint_for_problem(arguments: list[str], program: str) -> str:
-    """Return the command line for a problem that the user wrote in place of a command; empty for other words."""
+    """Return the right command line if the user wrote a problem instead of a command; empty for other words."""
     first = arguments[0]
     if len(first.split()) > 1:
         return f"`echo {shlex.quote(first[:40])} | {program} run -`"
@@ -200,7 +204,7 @@ def command_for(word: str, program: str) -> str:
 
 
 def misplaced_option(option: str, command: str) -> str:
-    """Return the right place of an option that stands before the command; empty if no command has the option."""
+    """Return a message about an option that was written before the command; empty if no command has the option."""
     if option not in _COMMAND_OPTIONS:
         return ""
     value = {"-m": " NAME", "--model": " NAME", "-w": " search", "--workflow": " search"}.get(option, "")

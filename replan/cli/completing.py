@@ -1,4 +1,4 @@
-"""The argument that names a run, and completions for the shell: runs, questions, workflows, searches and policies.
+"""The argument that names a run, and shell completions for runs, questions, workflows, searches and policies.
 
 Completions only read the home.
 """
@@ -17,9 +17,9 @@ from runtime.core.errors import UsageProblem
 F = TypeVar("F", bound=Callable[..., Any])
 
 RUNS_MAX = 100
-"""The largest number of runs that are offered. Older runs are not offered."""
+"""The largest number of runs that a completion offers. Older runs are not offered."""
 READ_MAX = 20
-"""The largest number of runs that are read for their questions while no run is named."""
+"""The largest number of runs whose questions are read while no run is typed yet."""
 SEARCHES = (
     "depth_first",
     "beam:3",
@@ -31,7 +31,7 @@ SEARCHES = (
     "best_of:3",
     "linear",
 )
-"""The names of searches. A search that needs a number is offered with a usual number."""
+"""The searches that are offered. A search that needs a number is offered with a common number."""
 
 
 def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -40,7 +40,7 @@ def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list
 
 
 def run_argument(metavar: str = "RUN|--last", *, last: str = "The newest run.") -> Callable[[F], F]:
-    """Return a decorator that adds the argument of a run and `--last`. The help of `--last` is `last`."""
+    """Return a decorator that adds an argument for a run, and `--last` with the help text `last`."""
 
     def add(function: F) -> F:
         run = click.argument("run_id", metavar=metavar, shell_complete=complete_run, required=False)
@@ -50,7 +50,7 @@ def run_argument(metavar: str = "RUN|--last", *, last: str = "The newest run.") 
 
 
 def require_one_run(command: str, run: str | None, *, last: bool) -> None:
-    """Check that a command names a run or has `--last`, and not both. Raises `UsageProblem`."""
+    """Check that the user gave either a run or `--last`. Raises `UsageProblem` for both or none."""
     if last == (run is not None):
         cause = "both a run and --last are given" if last else "no run is named"
         raise UsageProblem(cause, place="RUN", hint=f"`{program()} {command} RUN` or `{program()} {command} --last`")
@@ -107,7 +107,7 @@ def _first_questions() -> Iterator[tuple[str, str]]:
 
 
 def _rows(statement: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and the help of at most `RUNS_MAX` rows that an SQL statement selects.
+    """Yield the first two columns of at most `RUNS_MAX` rows that an SQL statement selects.
 
     A completion reports no errors, because nobody would read them.
     """
@@ -126,7 +126,7 @@ def _rows(statement: str) -> Iterator[tuple[str, str]]:
 
 
 def _questions_of(runs: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the ids and texts of all open questions of runs; empty for a run that cannot be read."""
+    """Return the ids and texts of all open questions of some runs. A run that cannot be read is left out."""
     from actors.run.open_question import decode_questions
     from replan.cli.reading import read_at_once, resolve_named
     from replan.runs.reader import RunReader

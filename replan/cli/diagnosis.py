@@ -1,4 +1,4 @@
-"""The checks of `doctor`: versions, the home with its settings and journal, webhooks, the terminal.
+"""The checks of `doctor`: versions, the home with its settings and journal, services and the terminal.
 
 It also checks the model, its key and its server.
 """
@@ -54,7 +54,7 @@ from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
 PLUGIN_GROUPS = (ANSWER_FORMATS, COMMAND_PLUGINS, SETTINGS, SERVICES, MODEL_PLUGINS, JOURNALS, TOOL_PLUGINS)
-"""The groups of plug-ins other than guards, generators and kinds. A kind or a service may have groups of its own."""
+"""The groups of plug-ins, except for guards, generators and kinds. A kind or a service may have further groups."""
 REACH_SECONDS = 5.0
 """How long `--online` waits for the model's server, in seconds."""
 
@@ -82,7 +82,7 @@ def _describe_key(environment: Mapping[str, str], model: str | None) -> str:
 
 
 def _describe_server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
-    """Return the address of the model's server; with `online`, also the server's answer.
+    """Return the address of the model's server. With `online`, the text also has the server's answer.
 
     Raises `UsageProblem` for a wrong address, and `OSError` for the reasons of `_probe`.
     """
@@ -105,7 +105,7 @@ def _describe_server(environment: Mapping[str, str], model: str | None, *, onlin
 
 
 def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
-    """Return the model that the server must have. Its name is empty if the chosen model needs no server."""
+    """Return the chosen model if it needs a server. Otherwise return a model with an empty name."""
     try:
         spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
     except ReplanError:  # `_describe_model` raises the same error, so it is shown there.
@@ -114,9 +114,9 @@ def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
 
 
 def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
-    """Ask the server for its list of models, which costs nothing. Return what the list says about the chosen model.
+    """Request the server's list of models, which costs nothing. Return a text about the chosen model.
 
-    Raises `OSError` if the server cannot be reached, refuses the key, or has a list without the model.
+    Raises `OSError` if the server cannot be reached, refuses the key, or does not list the model.
     """
     import httpx2
 
@@ -160,12 +160,12 @@ _NEEDS = {
     "hosts": {"journal"},
     "model": {"config"},
 }
-"""The checks that must succeed before a dependent check is made, by the name of the dependent check."""
+"""The checks that must succeed before a check is made, by the name of this check."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck:
-    """One thing that was checked."""
+    """The name and the result of one check of `doctor`."""
 
     name: str
     result: str
@@ -295,7 +295,7 @@ def _describe_config(environment: Mapping[str, str]) -> str:
 
 
 def _open_existing_journal(environment: Mapping[str, str]) -> AbstractAsyncContextManager[Journal[Any] | None]:
-    """Return a context that opens the journal in use, in a database or in the home; None if the home has no journal."""
+    """Return a context that opens the journal in use and yields it. It yields None if the home has no journal."""
     url, path = database_url(environment), locate_home(environment).journal
     if url is None and not path.exists():
         return nullcontext()

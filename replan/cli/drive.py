@@ -30,21 +30,21 @@ from runtime.drive.options import TERMINATED_SECONDS, Stop
 
 @dataclass
 class Signals:
-    """The received signals, and the stop that they request."""
+    """Receives signals, and requests the stop of a run."""
 
     stop: Stop = field(default_factory=Stop)
-    """The request to stop, which the driver of the run gets."""
+    """The request to stop. The driver of the run watches it."""
     code: Exit | None = None
-    """130 after Ctrl-C, 143 after SIGTERM; None before the first signal."""
+    """The exit code: 130 after Ctrl-C, 143 after SIGTERM; None before the first signal."""
     interrupted: trio.Event = field(default_factory=trio.Event)
-    """Set by the first signal."""
+    """An event that the first signal sets."""
     asking: bool = False
-    """Whether the run only waits for the user. Then no reply is open."""
+    """Whether the terminal waits for the user's answer. If so, no reply is in flight."""
 
     async def watch(self, note: Callable[[str], None], driven_elsewhere: Callable[[], bool]) -> None:
-        """Park at the first signal, and wait for nothing more at the second.
+        """Request parking at the first signal, and an immediate end at the second.
 
-        `driven_elsewhere` tells whether another process drives the run. Then there is nothing to park.
+        `driven_elsewhere` returns whether another process drives the run. If so, no notice about parking is shown.
         """
         count = 0
         with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
@@ -71,7 +71,7 @@ def _grace_text(grace: float | None) -> str:
 
 
 ANSWER_SHOWN_MAX = 200
-"""How many characters are shown of an answer that another interface sent."""
+"""The largest number of characters that are shown of another interface's answer."""
 
 
 async def _converse(
@@ -105,9 +105,9 @@ async def _converse(
 
 
 async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: Progress) -> bool:
-    """Post an answer, or print that another answer counts.
+    """Post an answer. If another answer came first, print a notice.
 
-    Return False if the question is still open, to be asked again.
+    Return False if the question is still open and must be asked again.
     """
     full = str(question["id"])
     run, _, name = full.rpartition("/")
@@ -139,7 +139,7 @@ async def _may_edit(engine: Engine, question: OpenQuestion) -> bool:
 
 
 async def _edit(engine: Engine, invocation: Invocation, question: OpenQuestion, progress: Progress) -> bool:
-    """Let the user edit the plan, and approve it. Return False if the question is still open, to be asked again."""
+    """Let the user edit and approve the plan. Return False if the question is still open and must be asked again."""
     from replan.cli.plan_editor import edit_and_approve
 
     try:
@@ -168,7 +168,7 @@ async def _ask(question: OpenQuestion, signals: Signals, *, edits: bool) -> str 
 
 
 TICK_SECONDS = 1.0
-"""The seconds between two updates of the elapsed time."""
+"""The seconds between two updates of the progress display."""
 
 
 async def drive_to_rest(
@@ -182,9 +182,9 @@ async def drive_to_rest(
     admit: Admit | None = None,
     compare: bool = False,
 ) -> tuple[RunResult, Signals]:
-    """Drive a run until it ends, asks or is stopped. Return its result, and the signals received meanwhile.
+    """Drive a run until it ends, waits for a person or is stopped. Return its result and the received signals.
 
-    `new` is the input of a new run; None for a run that has begun. `admit` and `compare` are the same as for
+    `new` is the prepared input of a new run; None for a run that has begun. `admit` and `compare` are the same as for
     `RunSession.begin` and `RunSession.drive`.
     """
     signals = Signals(Stop(grace=invocation.grace))
@@ -229,7 +229,7 @@ async def drive_further(
 ) -> int:
     """Drive a run that has begun, print its result, and return the exit code.
 
-    With `compare`, a notice says if the files that the run was started with have changed since.
+    With `compare`, a notice is printed if the files of the run have changed since its start.
     """
     result, signals = await drive_to_rest(engine, run, invocation, kind=kind, title=title, compare=compare)
     return await show_result(engine, kind, result, signals, invocation)
@@ -242,7 +242,7 @@ async def _tick(display: Progress) -> None:
 
 
 def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool = False) -> None:
-    """Print the result of a run. If stdout is closed, the exit code still says how the run ended."""
+    """Print the result of a run. A closed stdout is ignored, so the exit code still says how the run ended."""
     with ignore_closed_stdout():
         if as_json:
             print_json(result.to_json())

@@ -1,4 +1,4 @@
-"""The exit codes, their meanings, and the code for an error or a result. Scripts rely on them."""
+"""The exit codes and their meanings. Finds the exit code of an error or a result. Scripts rely on these codes."""
 
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -59,7 +59,7 @@ MEANING = {
     Exit.UNREAD: "the reader of the output closed it before its end",
     Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
 }
-"""The meaning of each code in one line, as `replan explain exit` shows it."""
+"""The meaning of each exit code in one line. `replan explain exit` shows these lines."""
 
 _OUTCOMES = {
     "success": Exit.OK,
@@ -94,7 +94,7 @@ def exit_of_error(error: BaseException) -> Exit:
 
 
 def exit_of_result(result: "RunResult") -> Exit:
-    """Return the exit code of a run that nobody drives now. For a parked run, the code follows from the cause."""
+    """Return the exit code for the result of a run. For a run that the program has parked, the cause decides."""
     if result.status == "waiting":
         return Exit.WAITING
     if result.status == "parked" and result.cause:

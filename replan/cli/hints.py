@@ -1,4 +1,4 @@
-"""Prints notices on stderr about a run: how to go on with it, and that it waits for its provider."""
+"""Prints notices about a run on stderr: how to answer, resume or follow it. Makes the notices about outages."""
 
 import shlex
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from runtime.models.port import FaultKind
 
 
 def say_how_to_answer(result: RunResult) -> None:
-    """Print the command that answers the first question of a run, and the command that lists other questions."""
+    """Print the command that answers the first question of a run. Print the command that lists further questions."""
     if result.status == "waiting" and result.open_questions:
         shown = [] if result.question is None else choices(result.question)
         say_answer_command(result.open_questions[0], shown)
@@ -23,11 +23,11 @@ def say_how_to_answer(result: RunResult) -> None:
 
 
 CHOICES_SHOWN_MAX = 60
-"""The longest list of a question's choices, in characters, that a printed command shows."""
+"""The longest list of choices that a printed command contains, in characters."""
 
 
 def answer_command(question: str, values: Sequence[str]) -> str:
-    """Return the command that answers a question, with the values to choose from if they are short."""
+    """Return the command that answers a question. It contains the choices if their list is short."""
     listed = " | ".join(shlex.quote(value) for value in values)
     text = "TEXT" if not values else listed if len(listed) <= CHOICES_SHOWN_MAX else "CHOICE"
     return f"{program()} answer {shlex.quote(question)} {text}"
@@ -47,13 +47,13 @@ def say_more_questions(run: str, count: int) -> None:
 
 
 def say_how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = False) -> None:
-    """Print the command that resumes a run. It names the plug-in files of this command."""
+    """Print the command that resumes a run with the plug-in files of this command."""
     files = "".join(f" --plugins {shlex.quote(file)}" for file in plugins)
     notice(f"{'then go' if then else 'go'} on with: {program()} resume {run}{files}")
 
 
 def say_how_to_follow(run: str) -> None:
-    """Print how to follow a run that a host drives, and how its questions are listed and answered."""
+    """Print the commands that follow a run of a host, and that list and answer its questions."""
     notice(f"a host drives the run: {program()} log {run} --follow")
     notice(f"its questions: {program()} questions {run}; answer one with: {program()} answer {run}/ID TEXT")
 
@@ -65,7 +65,10 @@ class OutageNotes:
         self._waiting = False
 
     def about(self, event: Any, run: RunState[Any] | None) -> str:
-        """Return the note about an event; empty if there is no note. `run` is the common state after the event."""
+        """Return the note about an event; empty if the event needs no note.
+
+        `run` is the common state after the event.
+        """
         match event:
             case WaitRequested(node=str(), why=why) if event.for_provider and not self._waiting:
                 self._waiting = True

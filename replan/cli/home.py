@@ -1,4 +1,4 @@
-"""Opens the home with its log, as most commands do first."""
+"""Opens the home and its log, for most commands."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
@@ -21,7 +21,7 @@ from runtime.journal.validation import check_placement
 
 
 def registry_of(invocation: Invocation) -> Registry:
-    """Return the registry of a command's plug-ins. Raises `UsageProblem` for a file that cannot be used."""
+    """Return the registry of plug-ins, including the plug-in files of the config file and the command."""
     config = locate_home().config
     configured = [config.parent / name for name in read_user_config(config).plugins]
     return registry(files=(*configured, *invocation.plugins))
@@ -38,10 +38,11 @@ async def open_engine(
 ) -> AsyncIterator[Engine]:
     """Open the home and its log, and yield the engine. `config` and `make` are the same as for `open_home`.
 
-    With `inspect`, a home that cannot be written is read without changes. Plug-ins in files are loaded only with
-    `drives`, for a command that drives runs.
+    With `inspect`, a home that cannot be written is read without changes. Commands that drive runs pass `drives`: only
+    then are plug-in files loaded and services run.
 
-    Only a command that starts something creates missing files. If files are missing, any other command finds no runs.
+    Only commands that start a run or a host pass `make`, which creates missing files. If files are missing, other
+    commands find no runs.
     """
     plugins, placement = registry_of(invocation) if drives else None, Placement(invocation.tenant, invocation.priority)
     check_placement(placement)
@@ -56,7 +57,7 @@ async def open_engine(
 
 @asynccontextmanager
 async def open_for_reading(invocation: Invocation) -> AsyncIterator[Engine]:
-    """Open the home for a command that only reads. Wrong settings are only a warning."""
+    """Open the home for a command that only reads. Wrong settings cause only a warning."""
     path = locate_home().config
     try:
         config = read_user_config(path)

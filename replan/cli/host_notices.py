@@ -1,4 +1,4 @@
-"""Prints the notices of a host on stdout, as lines or as JSON, and handles the signals that stop it."""
+"""Prints the notices of a host on stdout, as lines or as JSON. Handles the signals that stop the host."""
 
 import json
 import os
@@ -39,14 +39,16 @@ from runtime.logs.terminal_text import clean
 
 ELSEWHERE = "another process drives it"
 TEXT_MAX = 300
-"""The number of characters kept of a text that is too long for one write to a pipe: at most 3,600 bytes as JSON."""
+"""The number of characters to which a text is cut if it is too long for one write to a pipe. As JSON, it has at most
+3,600 bytes.
+"""
 
 
 def reporter(*, as_json: bool, stream: IO[str] | None = None) -> Report:
-    """Return a function that prints a notice on a stream; None means stdout.
+    """Return a function that prints a notice on a stream, by default on stdout.
 
-    It never waits for the stream's reader, because that would stop the whole process. While a pipe is full, notices are
-    left out. A line before the next printed notice says how many were left out.
+    The function never waits for the stream's reader, because waiting would stop the whole process. While a pipe is
+    full, notices are left out. A line before the next printed notice says how many notices were left out.
     """
     stdout, redactor = stream or cast("IO[str]", Lossy(sys.stdout)), Redactor(secrets_in(os.environ))
     left_out = 0
@@ -78,7 +80,7 @@ def _gap_line(count: int, *, as_json: bool) -> str:
 async def watch_signals(
     stop: Stop, report: Report, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Park all runs at the first signal, and wait for nothing more at the next."""
+    """Request the parking of all runs at the first signal, and an immediate end at the next signal."""
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as received:
         task_status.started()
         async for number in received:
@@ -102,7 +104,7 @@ def _as_json(notice: Notice, redactor: Redactor, text_max: int | None) -> str:
 
 
 def _detail(notice: Notice) -> tuple[str, str]:
-    """Return the key and the text of a notice's detail in JSON. An empty text is left out."""
+    """Return the key and the value of a notice's detail in JSON. The caller leaves an empty value out."""
     match notice:
         case Waiting(run, question):
             return "question", f"{run}/{question}"
@@ -121,7 +123,7 @@ def _detail(notice: Notice) -> tuple[str, str]:
 
 
 def _run_of(notice: Notice) -> str:
-    """Return the id of the run that a notice is about; empty if the notice is about the host."""
+    """Return the id of a notice's run; empty if the notice is about the host."""
     return "" if isinstance(notice, Ready | Stopping | Stopped) else notice.run
 
 

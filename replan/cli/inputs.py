@@ -1,4 +1,4 @@
-"""Reads input from a file or standard input, and never more bytes than allowed."""
+"""Reads text from files and standard input, up to a limit of bytes."""
 
 import errno
 import os
@@ -39,28 +39,30 @@ def read_problem(argument: str) -> str:
 
 
 def file_named(argument: str, place: str) -> Path:
-    """Return the path that an argument names. Raises `UsageProblem` for an empty argument."""
+    """Return the argument as a path. Raises `UsageProblem` if it is empty."""
     if not argument:
         raise UsageProblem("no file is named", place=place, hint="name a file, or - for standard input")
     return Path(argument)
 
 
 def source_of(argument: str) -> str:
-    """Return the name of the input that an argument names, for messages."""
+    """Return the name of a problem's source for messages: the argument, or `standard input` for `-`."""
     return "standard input" if argument == "-" else argument
 
 
 def read_stdin(limit: int, smaller: str = "leave out logs and listings") -> str:
-    """Return the text on standard input, at most `limit` bytes. `smaller` is the hint if there are more bytes."""
+    """Read the text on standard input.
+
+    If it has more than `limit` bytes, raise `UsageProblem` with the hint `smaller`.
+    """
     return as_text(_read_capped(sys.stdin.buffer, limit, "standard input", smaller), "standard input")
 
 
 def read_file(path: Path, limit: int, place: str, *, hint: str, smaller: str) -> str:
-    """Return the text of a file of at most `limit` bytes. An error calls the file `place`.
+    """Read the text of a file of at most `limit` bytes. Messages name the file `place`.
 
-    Raises:
-        UsageProblem: the file cannot be read (its next step is `hint`), is larger (its next step is `smaller`), or is
-            not text.
+    Raises: UsageProblem: the file cannot be read (with the hint `hint`), is too large (with the hint `smaller`), or is
+    not text.
     """
     try:
         with path.open("rb") as file:
@@ -90,7 +92,10 @@ def _read_capped(file: BinaryIO, limit: int, place: str, smaller: str = "leave o
 
 
 def _unreadable(argument: str, error: OSError | ValueError) -> UsageProblem:
-    """Return the error about an unreadable file. If the argument is a sentence, the hint says how to pass a text."""
+    """Return the error for a problem that cannot be read.
+
+    If the argument is a text, the hint says how to pass texts.
+    """
     number = error.errno if isinstance(error, OSError) else errno.ENOENT
     place = argument if len(argument) <= 60 else f"{argument[:59]}…"
     if number in (errno.ENOENT, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EINVAL):

@@ -1,4 +1,4 @@
-"""`home verify` and `home copy`: check a journal, and copy runs from one journal to another."""
+"""The work of `home verify` and `home copy`: verifies a journal, and copies runs from one journal to another."""
 
 import os
 from functools import partial
@@ -23,7 +23,10 @@ from runtime.process.identity import is_dead
 
 
 def verify_journal(url: str | None = None, *, as_json: bool) -> int:
-    """Verify a journal, by default the one in use, and print a line for each finding. Return 0, or 9 with findings."""
+    """Verify a journal, by default the journal in use, and print the findings.
+
+    Return 9 if there are findings, else 0.
+    """
     verified = _verify(url)
     if as_json:
         rows = [{"run_id": finding.run or None, "cause": finding.cause} for finding in verified.findings]

@@ -1,4 +1,4 @@
-"""Makes the command that starts runs of an installed kind from the kind's `KindInterface`."""
+"""Makes the command that starts runs of an installed kind. The kind's `KindInterface` describes the command."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ from runtime.core.pydantic_messages import describe
 
 
 def kind_command(interface: KindInterface) -> click.Command:
-    """Return the command `replan KIND`. An entry point of the group `replan.commands` names it.
+    """Return the command `replan KIND`. The distribution names the command in its entry points (`replan.commands`).
 
     A required field of the order becomes an argument, and any other field an option. The option for a mapping accepts
     `NAME=VALUE` and may be repeated. The command also has the options for the model, the limits and driving a run.
@@ -86,7 +86,7 @@ def _order_of(order: type[BaseModel], values: Mapping[str, Any]) -> BaseModel:
 
 
 def _place(order: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """Return the argument or the option of a field; empty if the error is about the whole order."""
+    """Return the argument or the option of the field at a location; empty if the location is empty."""
     if not location:
         return ""
     name = str(location[0])

@@ -1,4 +1,7 @@
-"""The log: on stderr with `-v` or `--log-json`, else in `$REPLAN_HOME/log.jsonl`; and tracebacks with `--debug`."""
+"""The log: on stderr with `-v` or `--log-json`, otherwise in `$REPLAN_HOME/log.jsonl`.
+
+Prints tracebacks with `--debug`.
+"""
 
 import fcntl
 import io
@@ -20,12 +23,12 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.logs.terminal_text import clean
 
 _LOGGER = "replan.actor"
-"""The logger of exceptions in guards, generators and other actors."""
+"""The name of the logger for exceptions in guards, generators and other actors."""
 
 
 @contextmanager
 def _show_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[None]:
-    """With `--debug`, print each traceback of an actor within the block on stderr, but only once."""
+    """With `--debug`, print the tracebacks of actors on stderr during the block, each only once."""
     if not invocation.debug or invocation.verbose or invocation.log_json:  # The log on stderr has them.
         yield
         return
@@ -45,7 +48,7 @@ class _Printer(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 -- the signature of logging
         """Print the traceback, without secrets.
 
-        A traceback that was already printed, such as before a restart, is left out.
+        A traceback that was already printed is left out, for example after a restart of the actor.
         """
         error = sys.exc_info()[1]
         if error is None:
@@ -57,7 +60,8 @@ class _Printer(logging.Handler):
 
 
 LOG_BYTES_MAX = 5 * 1024 * 1024
-"""The size at which a process renames the log to `log.jsonl.1`. The earlier file with that name is replaced."""
+"""The size, in bytes, at which a process renames the log to `log.jsonl.1`. An earlier file with this name is replaced.
+"""
 
 
 def log_path() -> Path:
@@ -67,7 +71,7 @@ def log_path() -> Path:
 
 @contextmanager
 def open_log(invocation: Invocation) -> Iterator[None]:
-    """Set up the log that the options ask for, for the length of a block. The home must exist."""
+    """Configure the log according to the options, for the length of a block. The home must exist."""
     redactor = Redactor(secrets_in(os.environ))
     if invocation.verbose or invocation.log_json:
         level = logging.DEBUG if invocation.verbose > 1 else logging.INFO
@@ -88,7 +92,7 @@ def open_log(invocation: Invocation) -> Iterator[None]:
 
 
 class LogFile(io.TextIOBase):
-    """The open log. Each line is appended to the file that is at the path now, unless that file is full."""
+    """The open log file. If another process renames the file, this process continues with the new file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -110,7 +114,7 @@ class LogFile(io.TextIOBase):
         super().close()
 
     def _rotate(self) -> None:
-        """Open the file at the path. If the file is too large, rename it first and open a new file."""
+        """Open the file at the path. If the file is too large, rename it and open a new file."""
         while True:
             handle = _open(self._path)
             if self._handle >= 0:
@@ -133,7 +137,7 @@ class LogFile(io.TextIOBase):
 
 
 def write_traceback(error: BaseException) -> str:
-    """Write an unexpected error into the log, and return the log's path; empty if there is no home to write to."""
+    """Write an unexpected error into the log, and return the path of the log; empty if the log cannot be written."""
     try:
         path = log_path()
         if not path.parent.is_dir():

@@ -12,17 +12,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class Invocation:
-    """The options of one call of the program, for every command."""
+    """The options with which the program was called. Every command gets this object."""
 
     verbose: int = 0
     log_json: bool = False
     debug: bool = False
     command: str = ""
-    """The command, as far as it is known before the line is parsed; empty if unknown."""
+    """The name of the command, guessed before the command line is parsed; empty if unknown."""
     json: bool = False
-    """Whether a program reads stdout. Then errors are also printed there as JSON."""
+    """Whether `--json` or `--jsonl` was given. If so, errors are also printed on stdout as JSON."""
     run: str = ""
-    """The run whose result the command is about to print; empty if there is no run. If stdout fails, the error names
+    """The run whose result the command prints; empty if there is none. If writing to stdout fails, the message names
     this run.
     """
     full: bool = False
@@ -30,17 +30,19 @@ class Invocation:
     quiet: bool = False
     """Whether `--quiet` was given. If so, the progress of a run is not shown."""
     done_at_once: bool = False
-    """Whether the command has only read the home without an event loop. Then the process may end at once."""
+    """Whether the command has read the home without an event loop. If so, the process ends without a cleanup."""
     plugins: tuple[str, ...] = ()
     no_input: bool = False
     grace: float | None = None
-    """How long parking waits for open replies, in seconds; None waits as long as the calls' own time limits allow."""
+    """The longest time that parking waits for replies in flight, in seconds; None waits until the calls' own time
+    limits.
+    """
     tenant: str = ""
     priority: int = 0
 
 
 def store_value(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    """Return a callback that stores an option's value in the `Invocation`, if the user gave the option."""
+    """Return a callback for an option. It stores the option's value in the `Invocation` if the user gave the option."""
 
     def store(ctx: click.Context, _: click.Parameter, value: Any) -> None:
         invocation = ctx.find_object(Invocation)
@@ -51,7 +53,7 @@ def store_value(name: str) -> Callable[[click.Context, click.Parameter, Any], No
 
 
 def common(function: F) -> F:
-    """Add the options of every command. They may stand before or after the name of the command."""
+    """Add the options that every command has. They may be written before or after the name of the command."""
     for option in (
         click.option(
             "--debug", is_flag=True, expose_value=False, callback=store_value("debug"), help="Show tracebacks."
@@ -80,7 +82,7 @@ class LongCommand(click.Command):
     """A command with many options. `--help` shows the common options, and `--help-all` all options."""
 
     def __init__(self, *args: Any, brief: str, **extra: Any) -> None:
-        """Store the names of the parameters that `--help` shows, with spaces between them."""
+        """Store the parameters that `--help` shows. `brief` has their names, separated by spaces."""
         super().__init__(*args, **extra)
         self._brief = {*brief.split(), "help_all"}
         self._shows_all = False
@@ -102,7 +104,7 @@ class LongCommand(click.Command):
             ctx.exit()
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options that the chosen help shows."""
+        """Write the options: all of them for `--help-all`, otherwise the common ones."""
         shown = [
             param
             for param in self.get_params(ctx)
@@ -113,7 +115,7 @@ class LongCommand(click.Command):
 
 
 def under(heading: str) -> Callable[[F], F]:
-    """Return a decorator that names the heading under which `replan help more` lists an installed command."""
+    """Return a decorator for the command of a distribution. `replan help more` lists the command under the heading."""
 
     def name_heading(function: F) -> F:
         vars(function)["heading"] = heading
@@ -146,7 +148,7 @@ def assurance_option(function: F) -> F:
 
 
 def report_format_option(function: F) -> F:
-    """Add `--format`, the form in which reports on plans are printed."""
+    """Add `--format`, which chooses the format of reports on plans."""
     return click.option(
         "--format",
         "form",
@@ -198,16 +200,16 @@ def fair_option(function: F) -> F:
 
 
 class Duration(click.ParamType[float]):
-    """A length of time such as `90s`, `15m`, `2h` or `1d`, read into seconds."""
+    """The type of options for a length of time, such as `90s`, `15m`, `2h` or `1d`. Values are seconds."""
 
     name = "duration"
 
     def __init__(self, *, plain: bool = False) -> None:
-        """With `plain`, a number without a unit is accepted as seconds."""
+        """Set whether a number without a unit is accepted as seconds (`plain`)."""
         self._plain = plain
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number of seconds. A text that is not a length of time ends the command with a usage error."""
+        """Return the number of seconds. Any other text ends the command with a usage error."""
         if isinstance(value, float):
             return value
         with suppress(ValueError):
@@ -222,5 +224,5 @@ class Duration(click.ParamType[float]):
 
 
 def examples(*lines: str) -> str:
-    """Return an epilog of examples that click does not wrap."""
+    """Return an epilog with examples. Click does not wrap its lines."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -1,4 +1,4 @@
-"""A plan in a person's editor: opens it again with the findings while it is rejected, and gives it to its run."""
+"""Opens a plan in a person's editor until the guards accept the edit, and posts the edited plan to its run."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Edit(NamedTuple):
 
 
 async def edit_and_approve(engine: Engine, invocation: Invocation, run: str, step: str) -> bool:
-    """Open the plan of a run in an editor. Give the run the edited plan, and the approval that the run asks for.
+    """Open the plan of a run in an editor. Post the edited plan and the person's approval to the run.
 
-    `step` is the step of the question. Return False if the person leaves the plan unchanged. Raises `UsageProblem`.
+    `step` is the step that the question asks about. Return False if the plan was not changed. Raises `UsageProblem`.
     """
     import trio
 
@@ -47,9 +47,9 @@ async def edit_and_approve(engine: Engine, invocation: Invocation, run: str, ste
 
 
 async def give(engine: Engine, opened: OpenPlan, made: Edit, *, approves: Collection[str]) -> None:
-    """Give a run an edited plan, and approve steps in the same act. Raises `UsageProblem`.
+    """Post an edited plan to its run, and approve steps in the same message. Raises `UsageProblem`.
 
-    If the edit is refused, the text is kept in a file.
+    If the edit is refused, its text is saved in a file.
     """
     from actors.values.lines import verbatim
     from replan.cli.terminal.console import show_aside
@@ -66,9 +66,10 @@ async def give(engine: Engine, opened: OpenPlan, made: Edit, *, approves: Collec
 
 
 def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drops: bool) -> Edit | None:
-    """Return the plan that a person has edited in a file or an editor; None if the person leaves it unchanged.
+    """Return the plan that a person has edited in a file or an editor; None if the plan was not changed.
 
-    The journal is not open meanwhile. Raises `UsageProblem` for a file that is rejected, and for an editor that fails.
+    The journal is not open during the edit. Raises `UsageProblem` for a file that is rejected, and for an editor that
+    fails.
     """
     from actors.plans.plan_text import read_plan_yaml
     from replan.runs.editing import EditRejected
@@ -99,7 +100,8 @@ def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drop
 def _judge(opened: OpenPlan, value: dict[str, Any], agrees: Callable[[EditRejected], bool]) -> tuple[str, ...]:
     """Judge an edited plan, and return the ids of the demands that the person agrees to drop.
 
-    `agrees` is called if the plan drops demands and nothing else is wrong with it. Raises `EditRejected`.
+    `agrees` is called if dropped demands are the only problem. Raises `EditRejected` for any other problem, and if the
+    person does not agree.
     """
     from replan.runs.editing import EditRejected
 
@@ -140,7 +142,7 @@ def _read(file: str) -> str:
 
 
 def _open_editor(invocation: Invocation, text: str) -> str | None:
-    """Return the text that a person has edited in an editor; None if it is unchanged. Raises `UsageProblem`."""
+    """Let a person edit a text, and return the new text; None if it is unchanged. Raises `UsageProblem`."""
     from replan.cli.terminal import prompt
 
     hint = "set EDITOR, or write the plan to a file and name the file with --file"
@@ -169,7 +171,7 @@ _HEAD = "# > "
 
 
 def text_of(opened: OpenPlan) -> str:
-    """Return a plan as YAML, with comments about it."""
+    """Return an opened plan as YAML. Comments at the top explain it."""
     from actors.plans.plan_text import plan_as_yaml
 
     rows = (*opened.about, "An unchanged file changes nothing.")

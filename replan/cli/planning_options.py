@@ -1,6 +1,6 @@
-"""Reads the options of the commands that make a plan: its goal, its workflow, its tools and its model.
+"""Reads the options of commands that make plans: the goal, the workflow, the tools and the model.
 
-If no model is named, the person is asked, or notices show commands that name one.
+If no model is named, asks the person for a model, or prints commands that name a model.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 
 
 def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = "") -> TokenGoal | None:
-    """Return the goal of `--goal`, or None without the option. `or_else` is an option that replaces the problem.
+    """Return the goal of `--goal`; None if `--goal` is not given.
+
+    `or_else` is an option that was given instead of a problem.
 
     Raises `UsageProblem` if both a problem and a goal are given, or neither. Also raises it for `--holds` without a
-    goal, and for files that a search for a plan does not read.
+    goal, and for options that cannot be used with a goal.
     """
     if not values["goal"]:
         if values["holds"]:
@@ -58,7 +60,7 @@ def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = 
 
 
 def options_of(invocation: Invocation, values: dict[str, Any], goal: TokenGoal | None) -> RunOptions:
-    """Return the options of planning. A goal has its own workflow, which the option `--workflow` replaces."""
+    """Return the options of planning. A goal has its own default workflow."""
     return RunOptions(
         values["workflow"] if goal is None or is_given("workflow") else goal.workflow,
         values["search"],
@@ -69,7 +71,7 @@ def options_of(invocation: Invocation, values: dict[str, Any], goal: TokenGoal |
 
 
 def adapt_to(values: Mapping[str, Any], goal: TokenGoal | None) -> Adapt | None:
-    """Return the function that adapts a run to the tools of `--tools` or to a goal; None if neither is given."""
+    """Return a function that adapts a run to the tools of `--tools` or to a goal; None if neither option is given."""
     if goal is None and values["tools"] is None:
         return None
     from replan.runs.executing import plan_with_tools
@@ -83,8 +85,8 @@ def model_to_use(
 ) -> str | None:
     """Return the model in the form of `--model`; None if the environment or the config file names a model.
 
-    On a terminal, a person chooses among the models that are found here. Elsewhere, notices show the command line with
-    each found model. `words` are the words of that command line after `replan`. `templates` says whether a template can
+    On a terminal, the person chooses one of the models that are found here. Otherwise, notices show a command line with
+    each found model. `words` are the words of this command line after `replan`. `templates` says whether a template can
     replace a model. Raises `NoModel` if no model is chosen.
     """
     if model is not None:
@@ -111,7 +113,7 @@ def model_to_use(
 
 
 def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:
-    """Ask on the terminal for one of the found models, then for a template. Return None if all are declined."""
+    """Offer each found model on the terminal, then the templates. Return None if the person declines them all."""
     for item in found:
         if item.named:
             answer = _answer(f"{item.text}: use it?", ("yes", "no", "always"))

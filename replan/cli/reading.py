@@ -1,7 +1,7 @@
-"""Reads the home directly for a command that only reads, if that is possible.
+"""Reads the home for commands that only read it, if possible without an event loop.
 
-Then neither the event loop nor the journal's threads are loaded, and the command starts twice as fast. With `-v`, or if
-the journal is missing or must be upgraded or repaired, the home is opened in the usual way.
+Without the event loop and the journal's threads, a command starts twice as fast. With `-v`, or if the journal is
+missing or must be upgraded or repaired, the home is opened in the usual way.
 """
 
 import os
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READ_MAX = 20
-"""The largest number of finished runs that `resume --last` reads, to see whether a message has reopened them."""
+"""The largest number of finished runs that `resume --last` reads. A message may have reopened them."""
 
 FIRST_ROWS = 100
-"""How many status rows are read first when the newest run is wanted."""
+"""How many status rows are read first to find the newest run."""
 
 Work = Callable[["RunReader"], Coroutine[Any, Any, T]]
-"""A function of a command that reads the runs of the home."""
+"""A function of a command, which gets a reader of the home's runs."""
 
 
 def read_home(invocation: Invocation, work: Work[T]) -> T:
-    """Do work that only reads the home, and return its result. Wrong settings are only a warning.
+    """Call a function that only reads the home, and return its result. Wrong settings cause only a warning.
 
     Raises the errors of `open_home`.
     """
@@ -49,9 +49,9 @@ def read_home(invocation: Invocation, work: Work[T]) -> T:
 
 
 def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:
-    """Do the work on the journal's file, and return its result in a tuple; None if the home must be opened as a whole.
+    """Call the function without an event loop, and return its result in a tuple; None if an event loop is needed.
 
-    With `warn`, wrong settings are reported on stderr.
+    With `warn`, wrong settings cause a warning on stderr.
     """
     from replan.runs.reader import LightRunReader
     from replan.setup.kinds import Kinds
@@ -96,7 +96,7 @@ async def resolve_named(reader: "RunReader", name: str) -> str:
 
 
 async def resolve_or_newest(reader: "RunReader", name: str | None) -> str:
-    """Return the id of the run that an argument names, or of the newest run for None."""
+    """Return the id of the run that `name` names; if it is None, of the newest run."""
     return await newest_run(reader) if name is None else await resolve_named(reader, name)
 
 
@@ -106,14 +106,12 @@ async def newest_run(reader: "RunReader") -> str:
 
 
 async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
-    """Return the newest run, for `resume --last`. `raised` says whether the user raises limits.
+    """Return the newest run, for `resume --last`. `raised` says whether the user gave new limits.
 
     A message may reopen a finished run, so the `READ_MAX` newest finished runs are read.
 
-    Raises:
-        RunNotFound: there is no run.
-        UsageProblem: the newest run has finished, and an older one can go on. The hint names this one: to drive it may
-            cost money, so the user must name it.
+    Raises: RunNotFound: there is no run. UsageProblem: the newest run has finished, and an older run can continue. The
+    hint names the older run. Driving it may cost money, so the user must name it.
     """
     from actors.run.ending import FINAL, Outcome
 
@@ -139,10 +137,9 @@ async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
 
 
 async def _newest(reader: "RunReader", matches: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
-    """Return the newest run that `matches`, has a record and is not a step of another run; None if there is none.
+    """Return the newest run that has a record, is not a child run, and fits `matches`; None if there is none.
 
-    The newest rows are read first, and more rows only if none of them matches: reading all rows of a large journal
-    takes seconds.
+    More rows are read only if none of the newest rows matches. Reading all rows of a large journal takes seconds.
     """
     seen, limit = 0, FIRST_ROWS
     while True:

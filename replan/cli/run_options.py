@@ -1,6 +1,6 @@
-"""The options of the commands that start or drive a run, each declared once.
+"""The options that several commands share to start or drive a run.
 
-The options of limits come from the table of limits.
+The options of limits are made from the table `LIMITS`.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,12 +24,15 @@ _OPTION_OF_KEYWORD = {
         *LIMITS,
     )
 } | {"given": "--set"}
-"""The option for each Python keyword that may be the place of an error in preparing a run."""
+"""The option for each Python keyword that may be the place of an error while a run is prepared."""
 
 
 @contextmanager
 def name_options(**others: str) -> Iterator[None]:
-    """In each `UsageProblem` of the block, replace the keyword by the option's name. `others` are additional names."""
+    """Replace the keyword in each `UsageProblem` of the block by the name of the option.
+
+    `others` are additional options by keyword.
+    """
     try:
         yield
     except UsageProblem as wrong:
@@ -38,7 +41,7 @@ def name_options(**others: str) -> Iterator[None]:
 
 
 def is_given(name: str) -> bool:
-    """Return whether the user has given an option of the command that runs."""
+    """Return whether the user has given this option of the current command."""
     return click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
 
 
@@ -174,7 +177,10 @@ def placement_options(function: F) -> F:
 
 
 def limit_options(function: F) -> F:
-    """Add an option for each limit to a command. `actors.run.limits.split_limits` separates their values."""
+    """Add an option for each limit to a command.
+
+    `actors.run.limits.split_limits` separates the limits from other values.
+    """
     for name, spec in reversed(list(LIMITS.items())):
         function = click.option(flag(name), help=spec.help, **_form(spec))(function)
     return function
@@ -199,7 +205,7 @@ def _form(spec: LimitSpec) -> dict[str, Any]:
 
 
 def check_one_named(what: str, name: str | None, example: str | None, hint: str) -> None:
-    """Raise `UsageProblem` unless exactly one is named: a file of the user, or a shipped example."""
+    """Raise `UsageProblem` unless the user named either `what` or a shipped example, and not both."""
     if (name is None) == (example is None):
         cause = f"no {what} is named" if name is None else f"both a {what} and --example are given"
         raise UsageProblem(cause, place=what.upper(), hint=hint)
@@ -212,7 +218,10 @@ def set_option(function: F) -> F:
 
 
 def parse_assignments(assignments: tuple[str, ...]) -> dict[str, str]:
-    """Return the values that `--set PATH=VALUE` gives, by path. Raises `UsageProblem`."""
+    """Return the values of `--set PATH=VALUE`, by path.
+
+    Raises `UsageProblem` for a missing value or a repeated path.
+    """
     given: dict[str, str] = {}
     for assignment in assignments:
         path, equals, value = assignment.partition("=")

@@ -1,4 +1,4 @@
-"""Starts a new run: in the foreground of this process, or in a host that serves the home."""
+"""Starts a new run, in this process or in a host that serves the home."""
 
 import os
 import sys
@@ -41,11 +41,11 @@ async def start_run(
     detach: bool = False,
     ended: Callable[[RunResult], None] = ignore,
 ) -> int:
-    """Start a run and return the exit code. A host that serves the home drives the run; otherwise it is driven here.
+    """Start a run, and return the exit code. If a host serves the home, it drives the run; otherwise this process does.
 
-    With `detach` a host must serve the home, and this returns at once. `engine` is the home, if it is open already.
-    `ended` is called with the result of a run that was not detached, after the result is printed. Raises `UsageProblem`
-    if the model cannot be opened, or if another execution works in the workspace of the run.
+    With `detach`, a host must serve the home, and this function returns at once. `engine` is the engine of the home if
+    the home is already open. `ended` is called with the result after the result is printed, but not for a detached run.
+    Raises `UsageProblem` if the model cannot be opened, or if another execution works in the workspace of the run.
     """
     prepared.check_model()
     run, request = new_run_id(), prepared.request
@@ -69,9 +69,9 @@ async def start_run(
 
 
 def take_example(name: str, values: dict[str, Any], *, dry_run: bool, quiet: bool) -> ShippedExample:
-    """Return a shipped example, and set its tools and workspace in the options. A dry run copies nothing.
+    """Return a shipped example, and set the options for its tools and its workspace. A dry run copies nothing.
 
-    Unless it is `quiet`, a notice says where the project is.
+    Without `quiet`, a notice says where the project is.
 
     Raises `UsageProblem` if its project cannot be copied.
     """
@@ -119,7 +119,7 @@ def _workspace(request: Any) -> Path | None:
 
 
 async def require_host(engine: Engine, name: str) -> None:
-    """Raise `UsageProblem` if no running host drives runs of the kind `name`."""
+    """Raise `UsageProblem` if no running host drives runs of the kind with this name."""
     kind = engine.kinds.named(name)
     if not await engine.has_host(kind.name, kind.format):
         hint = f"start a host with `{program()} host`, or leave --detach out"

@@ -68,7 +68,7 @@ def cost_texts(cost: dict[str, Any]) -> dict[str, str]:
     """Return the possible cost of a run in words: `best` and `worst` in calls, and `money`."""
     worst = f"{format_count(cost['calls_worst'], 'call')} between two changes of the requirements"
     if cost["calls_worst"] > cost["calls_limit"]:
-        worst = f"{format_count(cost['calls_limit'], 'call')}, which is the limit; without the limit {worst}"
+        worst = f"{format_count(cost['calls_limit'], 'call')}, the limit; without it {worst}"
     usd = cost["cost_usd_max"]
     return {
         "best": f"{format_count(cost['calls_happy'], 'call')}, if every first attempt is accepted",

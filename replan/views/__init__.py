@@ -1,1 +1,1 @@
-"""Runs in the form that people see: results, plans, searches, records and questions."""
+"""Texts for people about runs, reports of `check`, and errors."""

@@ -1,4 +1,4 @@
-"""The report of `replan check` on one plan, for people: each finding once with all its steps, and its remedy. Pure."""
+"""The reports of `replan check` on one plan, in all formats. The report for people merges equal findings. Pure."""
 
 import json
 import re
@@ -14,7 +14,9 @@ from actors.values.lines import Line, Style, StyledSpan, line
 from runtime.models.replies import ReplyCode
 
 PLACES_MAX = 12
-"""The largest number of steps that one line names. Further steps are counted. `--json` has a finding for each step."""
+"""The largest number of steps that one line names. Further steps are only counted. `--json` has a finding for each
+step.
+"""
 
 _UNREADABLE = frozenset(str(code) for code in ReplyCode)
 
@@ -22,7 +24,10 @@ Found = Mapping[str, Any]
 
 
 def report_lines(report: Mapping[str, Any], guards: Mapping[str, str]) -> list[Line]:
-    """Return the report on one plan. `report` is the plan's object of `--json`. `guards` has the guard of each step."""
+    """Return the lines of the report on one plan.
+
+    `report` is the JSON object on the plan. `guards` has the guard of each step.
+    """
     place = report["file"] + (f":{report['line']}" if "line" in report else "")
     case = f" ({report['case_id']})" if "case_id" in report else ""
     assurance = f", assurance {report['assurance']}" if report["assurance"] is not None else ""
@@ -95,7 +100,7 @@ _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _line_of(report: Report, finding: Mapping[str, Any], text: str) -> int:
-    """Return the line number of a finding in the file, from 1: its own line, the line of its step or key, or else 1."""
+    """Return the line number of a finding in the file: its own line, the line of its step or key, or else 1."""
     if "line" in report or "line" in finding:
         return int(report.get("line", finding.get("line")))
     step, where = finding.get("step_id"), str(finding.get("where", ""))
@@ -106,7 +111,7 @@ def _line_of(report: Report, finding: Mapping[str, Any], text: str) -> int:
 
 
 def github_lines(report: Report, text: str) -> list[str]:
-    """Return a workflow command for each finding, with which GitHub shows it at its line of the pull request."""
+    """Return a workflow command for each finding. GitHub shows the finding at its line of the pull request."""
     return [
         f"::{finding['severity']} file={_property(report['file'])},line={_line_of(report, finding, text)},"
         f"title={_property(finding['code'])}::{_data(finding['message'])}"
@@ -143,7 +148,10 @@ def sarif_results(report: Report, text: str) -> list[dict[str, Any]]:
 
 
 def sarif_head(version: str) -> str:
-    """Return the text before the first result. The results follow with commas between them, then `SARIF_TAIL`."""
+    """Return the text before the first result.
+
+    The results must follow, with commas between them, and then `SARIF_TAIL`.
+    """
     driver = json.dumps({"name": "replan check", "version": version})
     return f'{{"$schema": "{SARIF_SCHEMA}", "version": "2.1.0", "runs": [{{"tool": {{"driver": {driver}}}, "results": ['
 

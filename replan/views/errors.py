@@ -1,4 +1,4 @@
-"""Errors for people and programs: the line on stderr, and the object that `--json` prints. Imports nothing heavy."""
+"""Errors as lines for people, and as JSON objects for programs. Imports only small modules."""
 
 import os
 import re
@@ -14,20 +14,20 @@ _QUOTE = re.compile(r"(['\"`])([^'\"`\n]{200})[^'\"`\n]+\1")
 
 
 def line_of_error(error: ReplanError) -> str:
-    """Return the one line about an error. For an unknown run, it says how to list the runs."""
+    """Return one line about an error. For an unknown run, the line says how to list the runs."""
     hint = f" (`{program()} runs` lists the runs)" if isinstance(error, RunNotFound) and error.run else ""
     return shorten(f"{error}{hint}")
 
 
 def line_of_crash(error: BaseException) -> str:
-    """Return the line about an unexpected error, without secrets. A plug-in may have put a key into its message."""
+    """Return one line about an unexpected error, without secrets. The message of a plug-in may contain a key."""
     from runtime.logs.redact import Redactor, secrets_in  # noqa: PLC0415 - only crashes need it
 
     return shorten(Redactor(secrets_in(os.environ)).text(f"{type(error).__name__}: {error}"))
 
 
 def shorten(text: str) -> str:
-    """Return a line with long quotes cut. If the line is still too long, its middle is left out."""
+    """Cut long quotes in a line, and return the line. If it is still too long, its middle is left out."""
     text = _QUOTE.sub(r"\1\2…\1", text)
     if len(text) <= LINE_MAX:
         return text
@@ -36,12 +36,12 @@ def shorten(text: str) -> str:
 
 
 def error_object(error: BaseException, exit_code: int) -> dict[str, object]:
-    """Return the object of an error for `--json`: it has the key `error`."""
+    """Return the JSON object of an error. Its only key is `error`."""
     return {"error": {"exit_code": exit_code, **error_fields(error)}}
 
 
 def error_fields(error: BaseException) -> dict[str, object]:
-    """Return an error as plain data: its kind and its line; for bad input, also cause, place and next step."""
+    """Return the fields of an error: its kind and its line. A `UsageProblem` also has a cause, a place and a hint."""
     expected = isinstance(error, ReplanError)
     fields: dict[str, object] = {
         "kind": type(error).__name__ if expected else "InternalError",

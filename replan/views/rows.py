@@ -1,4 +1,4 @@
-"""Status rows and records of runs as lines, and records as plain data, whatever the kind. Pure."""
+"""Status rows and records of runs of any kind, as lines and as JSON objects. Pure."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 _PLAN_OF = re.compile(r"^plan [a-z0-9]+: ")
-"""The beginning of the title of an execution, which names the planning run."""
+"""The beginning of an execution's title. It names the planning run."""
 
 
 def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
-    """Yield the heads of the columns, and each row as one line: id, state, age of the last change, title.
+    """Yield a line with the headings, and a line for each row: id, state, time since the last change, title.
 
-    The column of the states is as wide as the longest state, so a narrow terminal has room for titles.
+    The column of the states is only as wide as the longest state, to leave room for titles.
     """
     words = [_state_word(row, status) for row, status in rows]
     width = max(map(len, (*words, "STATUS")))
@@ -36,9 +36,9 @@ def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
 
 
 def _state_word(row: RunRow, status: str) -> str:
-    """Return a word for the state of a run: its outcome, its status, or a word for a run that no host can drive.
+    """Return a word for the state of a run: its outcome, its status, or `held up` if no host can drive it.
 
-    If an unfinished run has reached a level of a limit, the level of its most used limit follows the word.
+    If an unfinished run is near a limit, the percentage of its most used limit follows the word.
     """
     match status:
         case "finished":
@@ -51,7 +51,7 @@ def _state_word(row: RunRow, status: str) -> str:
 
 
 def row_to_json(row: RunRow, status: str) -> dict[str, Any]:
-    """Return a row as plain data, with the status for people. Times are ISO 8601 in UTC."""
+    """Return a row as a JSON object, with the status for people. Times are ISO 8601 in UTC."""
     fields: dict[str, Any] = {"run_id": row.run, "kind": row.kind, "status": status, "title": row.title}
     if row.tenant:
         fields["tenant"] = row.tenant
@@ -84,7 +84,7 @@ def record_line(
 ) -> Line:
     """Return a record as one line: its number, its time, and what happened.
 
-    `state` is the state after it. `worded` replaces the ids in the text by words.
+    `state` is the state after the record. `worded` replaces the ids in the text by words.
     """
     return columns(f"{record.seq:>4}", stamp(record.at), record_words(kind, record, state, worded=worded))
 
@@ -92,12 +92,12 @@ def record_line(
 def record_words(
     kind: "Kind[Any, Any]", record: Record[Any], state: Any, *, worded: Callable[[str], str] = in_words
 ) -> Line:
-    """Return what happened in a record, as one line. The arguments are those of `record_line`."""
+    """Return a line that says what happened in a record. The arguments are the same as for `record_line`."""
     text = clean(worded(kind.views.record_text(record.event, state)), one_line=True)
     return Line((StyledSpan(text, run=record.run if record.run in text else ""),))
 
 
 def record_to_json(kind: "Kind[Any, Any]", record: Record[Any]) -> dict[str, Any]:
-    """Return a record as plain data. `at` is the time of writing, as ISO 8601 in UTC."""
+    """Return a record as a JSON object. `at` is the time of writing, as ISO 8601 in UTC."""
     position = {"seq": record.seq, "at": stamp(record.at), "epoch": record.epoch}
     return {**position, **kind.views.record_fields(record.event)}

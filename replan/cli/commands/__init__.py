@@ -1,1 +1,1 @@
-"""The code of the commands: `commands/NAME.py` carries out the command NAME."""
+"""The commands, in a module for each subject."""

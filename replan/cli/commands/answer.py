@@ -1,4 +1,4 @@
-"""The commands with which people send messages to runs: `questions`, `answer` and `tell`."""
+"""The commands about messages to runs: `questions`, `answer` and `tell`."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ async def _lacks_answer(engine: Engine, question: str) -> UsageProblem:
 
     found = [each for each in await questions_of(engine, split_question_id(question)[0]) if each["id"] == question]
     command = answer_command(question, choices(found[0]) if found else [])
-    return UsageProblem("there is no answer", place="TEXT", hint=f"`{command}`, or --decline for none")
+    return UsageProblem("there is no answer", place="TEXT", hint=f"write `{command}`, or decline with --decline")
 
 
 async def _answer_file(invocation: Invocation, file: str, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""`check`: reads plans from files one by one, and prints the guards' verdict on each plan."""
+"""The command `check`: reads plans from files one by one, and prints the guards' verdict on each plan."""
 
 from __future__ import annotations
 
@@ -133,20 +133,20 @@ def _comparison(tools: str | None, workspace: str | None) -> tuple[ToolSet, Comp
 
 
 def check_assurance(level: str) -> None:
-    """Raise `UsageProblem` for `--assurance` at a level that ignores failures."""
+    """Raise `UsageProblem` if `--assurance` is given at a level that does not check failures."""
     if level != "expansive":
         hint = "add --level expansive"
         raise UsageProblem(f"the level {level} checks no failures of steps", place="--assurance", hint=hint)
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest size in bytes of a `.jsonl` file. Such a file is read line by line: memory holds one line of at most
-`BYTES_MAX` bytes and its report. Other files are read only up to the largest size of a plan.
+"""The largest size of a `.jsonl` file, in bytes. Such a file is read line by line. Memory holds only one line, of at
+most `BYTES_MAX` bytes, and its report. Of any other file, at most the size of the largest plan is read.
 """
 
 
 def _cases(name: str) -> Iterator[PlanToCheck]:
-    """Yield the plans of a file. Of a `.jsonl` file, at most one line is in memory."""
+    """Yield the plans of a file. Memory holds at most one line of a `.jsonl` file."""
     from replan.api.check import PlanToCheck
     from runtime.models.replies import BYTES_MAX
 
@@ -179,7 +179,7 @@ def _open_input(name: str) -> Iterator[BinaryIO]:
 
 
 def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the lines of a `.jsonl` file. Of a line that is too long for a plan, yield only the beginning."""
+    """Yield the lines of a `.jsonl` file. If a line is too long for a plan, only its beginning is yielded."""
     from runtime.models.replies import BYTES_MAX
 
     total = 0
@@ -195,7 +195,7 @@ def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _text(data: bytes, place: str) -> str:
-    """Decode the text. A text that is too large for a plan may end within a character. The check rejects this text."""
+    """Decode the text. A text that was cut because it is too large may end within a character; the check rejects it."""
     from replan.cli.inputs import as_text
     from runtime.models.replies import BYTES_MAX
 
@@ -239,7 +239,7 @@ class CheckOutput:
             print_text(check_report.JUNIT_HEAD)
 
     def add(self, report: Report, guards: Mapping[str, str], text: str) -> None:
-        """Print the report on one plan: its object, the guards of its steps, and the checked text."""
+        """Print the report on one plan. `guards` has the guard of each step, and `text` is the checked text."""
         from replan.cli.terminal.plain import print_json, print_text
         from replan.views import check_report
 

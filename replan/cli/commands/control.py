@@ -1,4 +1,4 @@
-"""The commands that change how a run goes on: `resume`, `cancel`, `undo` and `fork`."""
+"""The commands that continue, end or copy a run: `resume`, `cancel`, `undo` and `fork`."""
 
 from __future__ import annotations
 

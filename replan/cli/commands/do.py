@@ -1,4 +1,4 @@
-"""`do`: plans a problem and executes the plan, as two runs that name each other."""
+"""The command `do`: plans a problem and executes the plan, in two runs."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
 async def _execute(
     engine: Engine, invocation: Invocation, run: str, options: ExecutionOptions, model: str | None
 ) -> int:
-    """Execute the plan of a planning run. Raises `UsageProblem` with the command to continue as its hint."""
+    """Execute the plan of a planning run. The hint of a `UsageProblem` has the command that executes the plan later."""
     from replan.cli.starting import start_run
     from replan.cli.terminal.console import notice
     from replan.runs.executing import plan_of_run, prepare_to_execute
@@ -191,7 +191,7 @@ async def _execute(
 
 
 def _show(invocation: Invocation, lines: list[Line]) -> None:
-    """Print the result of planning on stderr, unless only the result of the execution should be printed."""
+    """Print lines about the planning on stderr, unless the user wants only the result of the execution."""
     from replan.cli.terminal.console import show_aside
 
     if not (invocation.quiet or invocation.json):

@@ -1,4 +1,4 @@
-"""`edit`: opens the plan of a run in an editor, and gives the run the edited plan."""
+"""The command `edit`: opens the plan of a run in an editor, and posts the edited plan to the run."""
 
 from __future__ import annotations
 

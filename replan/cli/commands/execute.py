@@ -1,4 +1,4 @@
-"""`execute`: executes a plan here, or hands it to a host."""
+"""The command `execute`: executes a plan in this process, or lets a host execute it."""
 
 from __future__ import annotations
 

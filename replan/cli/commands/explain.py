@@ -1,4 +1,4 @@
-"""`explain` says what a printed term means. `help` lists the commands."""
+"""The commands `explain`, which says what printed terms mean, and `help`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -68,17 +68,17 @@ _SECTIONS = {
 EXIT_KIND = "exit code"
 """The kind of the terms that are exit codes."""
 _ROW = "rule of the default policy"
-"""The kind of the terms that are rows of the default policy."""
+"""The kind of the terms that name rows of the default policy."""
 
 
 class GlossaryTerm(NamedTuple):
-    """One term."""
+    """A term that `explain` can explain."""
 
     name: str
     kind: str
     """The kind of term, such as `outcome of a run`."""
     means: str
-    """Its meaning, in a sentence or two."""
+    """The meaning of the term, in a sentence or two."""
 
 
 def terms() -> list[GlossaryTerm]:

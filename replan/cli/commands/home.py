@@ -1,4 +1,4 @@
-"""The commands below `home`, and `telemetry`: they check, copy, upgrade and shorten the journal of a home."""
+"""The commands of the group `home`: they list, verify, copy, upgrade and shorten the journal of a home."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ async def _prune(
 
 
 def _tell_of_folders(folders: Iterable[LeftFolder]) -> Sequence[dict[str, Any]]:
-    """Print for each folder of a fork that it was removed, or why it is kept. Return these facts as data."""
+    """Print for each folder of a fork whether it was removed, or why it is kept. Return the same facts as data."""
     from replan.cli.terminal.console import notice
 
     rows = []

@@ -1,4 +1,4 @@
-"""`host`: drives all runs of a home in one process."""
+"""The command `host`: drives all runs of a home in one process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def drive(
     *,
     fair: bool = False,
 ) -> int:
-    """Drive runs until a signal asks to stop, and return the exit code.
+    """Drive runs until a signal arrives, and return the exit code.
 
     `concurrency` is the largest number of runs at once; None means `runs_max` of the config file. `opening` opens the
     dispatcher that assigns runs to this process. Without a dispatcher, all runs that no other process drives are

@@ -1,4 +1,4 @@
-"""`run`: plans a problem here, or hands it to a host."""
+"""The command `run`: plans a problem in this process, or lets a host plan it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands about the program itself: `init` with the files that it writes, `doctor`, `completion`, `version`."""
+"""The commands about the installation: `init`, which writes the first files, `doctor`, `completion` and `version`."""
 
 import json
 import platform
@@ -15,25 +15,28 @@ from replan.setup.installation import NAME, data_root, program, release
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes of a project's file that are read."""
+"""The largest number of bytes that are read of a project's file."""
 
 _SCHEMAS = "{}/configs/schemas"
-"""The folder of the schemas, below the folder of the shipped files."""
+"""The folder of the schemas. The braces stand for the folder of the shipped files."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundProgram:
-    """A program that checks the project."""
+    """A program that can check the project, such as its tests."""
 
     role: str
-    """Its role: `tests` or `lint`."""
+    """The role of the program: `tests` or `lint`."""
     words: tuple[str, ...]
-    """The command."""
+    """The command line of the program."""
     by: str
 
 
 def find_programs(folder: Path) -> tuple[FoundProgram, ...]:
-    """Return one program for each role, found by the files of a folder. The tools of a language win over make."""
+    """Return at most one program for each role, according to the files of a folder.
+
+    Programs of a language come before make.
+    """
     first: dict[str, FoundProgram] = {}
     for found in _candidates(folder):
         first.setdefault(found.role, found)
@@ -77,7 +80,7 @@ def _scripts(path: Path) -> frozenset[str]:
 
 
 def tools_text(programs: tuple[FoundProgram, ...]) -> str:
-    """Return the text of a tools file: the programs check steps, and a person does everything else."""
+    """Return the text of a tools file, in which the programs check steps and a person does everything else."""
     rows = [
         f"# yaml-language-server: $schema={_SCHEMAS.format(data_root())}/tools.schema.json",
         "# The tools of plans, unless `replan do` or `replan execute` names another file.",
@@ -114,7 +117,7 @@ def tools_text(programs: tuple[FoundProgram, ...]) -> str:
 
 
 def shipped_text(name: str) -> str:
-    """Return the shipped text of `problem.md` or `config.yaml`, with the address of its schema for editors."""
+    """Return the shipped text of `problem.md` or `config.yaml`. It names its schema for editors."""
     text = (data_root() / "configs" / "starter" / name).read_text(encoding="utf-8")
     return text.replace("$schema=../schemas", f"$schema={_SCHEMAS.format(data_root())}", 1)
 
@@ -184,7 +187,7 @@ _INSTALL = {
     "zsh": "echo 'eval \"$(replan completion zsh)\"' >> ~/.zshrc",
     "fish": "replan completion fish > ~/.config/fish/completions/replan.fish",
 }
-"""The line that installs the completion script, for each shell."""
+"""The command line that installs the completion script, by the shell."""
 
 
 @click.command(

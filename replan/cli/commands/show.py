@@ -216,7 +216,7 @@ def _print_document(result: RunResult, loaded: Loaded, view: str, top: str, *, a
 
 
 def _hint_next(result: RunResult, top: str) -> None:
-    """Say on stderr how to resume an unfinished run that nobody drives. `top` is the run to resume."""
+    """Print on stderr how to answer or resume a run that nobody drives. `top` is the run to resume."""
     from replan.cli.hints import say_how_to_answer, say_how_to_resume
 
     say_how_to_answer(result)
@@ -252,7 +252,7 @@ def log(invocation: Invocation, run_id: str | None, *, last: bool, follow: bool,
 
 
 FOLLOW_SECONDS = 0.25
-"""How often `log --follow` looks for new records, in seconds."""
+"""The seconds between two looks of `log --follow` for new records."""
 
 
 async def _read_records(reader: RunReader, name: str | None) -> tuple[AnyKind, list[Record[Any]]]:
@@ -287,7 +287,7 @@ async def _is_running(reader: RunReader, run: str) -> bool:
 
 
 class RecordPrinter:
-    """Prints the records of one run, from the first one on."""
+    """Prints the records of one run, beginning with the first."""
 
     def __init__(self, kind: AnyKind, *, as_json: bool = False) -> None:
         self._kind, self._json = kind, as_json
@@ -381,10 +381,10 @@ def export(
 
 
 _FORMS = {f".{form}": form for form in ("csv", "xlsx", "json", "yaml", "mermaid")} | {".yml": "yaml", ".mmd": "mermaid"}
-"""The form of an export for each suffix of a file's name."""
+"""The format of an export, by the suffix of the file."""
 
 _DOCUMENTS = {"json": "plan"}
-"""The name of a form's document, if this name differs from the name of the form."""
+"""The name of a format's document, if it differs from the name of the format."""
 
 
 async def _document(reader: RunReader, name: str | None, *, form: str, view: str) -> tuple[str, str, RunDocument]:
@@ -406,9 +406,9 @@ async def _document(reader: RunReader, name: str | None, *, form: str, view: str
 
 
 def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_json: bool) -> int:
-    """Print the messages of a call of a run. Return the exit code. If `wanted` is None, use the newest run.
+    """Print the messages of one call of a run, and return the exit code. If `wanted` is None, use the newest run.
 
-    The code is 1 if the messages do not have the stored hash, for example because this release renders prompts
+    The exit code is 1 if the messages do not have the stored hash. One reason is a release that renders prompts
     differently.
     """
     from replan.cli.reading import read_home

@@ -1,4 +1,7 @@
-"""The commands below `workflow` and `policy`: they list, show, check and draw shipped files and files of the user."""
+"""The commands of the groups `workflow` and `policy`.
+
+They list, show, check and draw shipped files and the user's files.
+"""
 
 from __future__ import annotations
 
@@ -193,7 +196,7 @@ def _pinned_config(invocation: Invocation, name: str, model: str | None) -> RunC
 
 @contextmanager
 def _name_argument() -> Iterator[None]:
-    """Name the argument as the place of an error about an unknown workflow."""
+    """Make `NAME` the place of errors about the workflow within the block."""
     try:
         yield
     except UsageProblem as problem:

@@ -1,4 +1,4 @@
-"""Consoles, notices and progress on stderr. Colour and folded lines appear only on a terminal that shows them."""
+"""Prints results on stdout, and notices and progress on stderr. Colours and folded lines are used only on terminals."""
 
 import contextlib
 import io
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 WIDE = 10_000
-"""The width of an output that is no terminal, in columns, so that no line is folded."""
+"""The width of an output that is not a terminal, in columns. It is so large that no line is folded."""
 
 __all__ = [
     "Lossy",
@@ -54,7 +54,7 @@ def err() -> "Console":
 
 
 class Lossy(io.TextIOBase):
-    """A stream whose reader may leave. Text that cannot be written is dropped, and the command continues."""
+    """A stream whose reader may close it. Text that cannot be written is dropped, and the command continues."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -65,7 +65,7 @@ class Lossy(io.TextIOBase):
         return self._stream.encoding
 
     def isatty(self) -> bool:
-        """Tell whether it is a terminal."""
+        """Return whether the stream is a terminal."""
         return self._stream.isatty()
 
     def fileno(self) -> int:
@@ -73,7 +73,7 @@ class Lossy(io.TextIOBase):
         return self._stream.fileno()
 
     def write(self, text: str) -> int:
-        """Write the text if the reader is still there."""
+        """Write a text. If the stream is closed, drop the text."""
         try:
             return self._stream.write(text)
         except OSError:
@@ -81,7 +81,7 @@ class Lossy(io.TextIOBase):
             return len(text)
 
     def flush(self) -> None:
-        """Flush the stream if the reader is still there."""
+        """Flush the stream. If the stream is closed, do nothing."""
         try:
             self._stream.flush()
         except OSError:
@@ -89,7 +89,7 @@ class Lossy(io.TextIOBase):
 
 
 def has_room(stream: IO[str]) -> bool:
-    """Tell whether a line of up to `select.PIPE_BUF` bytes can be written without waiting for the stream's reader."""
+    """Return whether a line of up to `select.PIPE_BUF` bytes can be written without waiting for the stream's reader."""
     try:
         return bool(select.select([], [stream], [], 0)[1])
     except (OSError, ValueError):  # It is in memory, or closed: a write does not wait.
@@ -115,7 +115,7 @@ def ignore_closed_stdout() -> Iterator[None]:
 
 
 def plain_terminal(stream: TextIO | Lossy) -> bool:
-    """Tell whether a stream gets only plain text: it is no terminal, or a terminal without further abilities."""
+    """Return whether a stream gets only plain text. It is not a terminal, or its `TERM` is `dumb`."""
     return not stream.isatty() or os.environ.get("TERM") == "dumb"
 
 
@@ -136,10 +136,10 @@ def rich_tree(lines: LineTree) -> "Tree":
 
 
 def notice(text: str) -> None:
-    """Print a line for the user on stderr, after the name of the program.
+    """Print a line on stderr for the user. The line begins with the name of the program.
 
-    The buffer of stdout is written first, so that a file with both streams has the lines in order. An error of stdout
-    is ignored here. It occurs again when the output ends, and is reported then.
+    The buffer of stdout is written first, so that the lines of both streams are in order. An error of stdout is ignored
+    here, because it occurs again and is reported at the end.
     """
     with contextlib.suppress(OSError):
         sys.stdout.flush()
@@ -151,7 +151,7 @@ def notice(text: str) -> None:
 
 
 def show(lines: Iterable[Line]) -> None:
-    """Print lines on stdout. On a terminal, they are folded to its width."""
+    """Print lines on stdout. A terminal gets lines that are folded to its width."""
     if sys.stdout.isatty():
         _print_folded(lines, out())
     else:
@@ -159,7 +159,7 @@ def show(lines: Iterable[Line]) -> None:
 
 
 def show_aside(lines: Iterable[Line]) -> None:
-    """Print a line on stdout. A terminal folds a long line between words; with `cut` it ends in an ellipsis."""
+    """Print lines on stderr. A terminal gets lines that are folded to its width."""
     if sys.stderr.isatty():
         _print_folded(lines, err())
         return
@@ -189,8 +189,8 @@ def _print_folded(lines: Iterable[Line], console: "Console") -> None:
 def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
     """Print a line on stdout.
 
-    On a terminal, a line that is too long is folded between words. With `cut`, the line ends in an ellipsis. With
-    `whole`, the terminal folds it.
+    For a terminal, a line that is too long is folded between words. With `cut`, it is cut and ends in an ellipsis
+    instead. With `whole`, the terminal itself folds it.
     """
     if not sys.stdout.isatty():
         print_lines([row])
@@ -201,7 +201,7 @@ def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
 
 
 def print_table(rows: Iterable[Line]) -> None:
-    """Print lines on stdout, quickly even for thousands. On a terminal, a long line ends in an ellipsis."""
+    """Print many lines on stdout quickly. On a terminal, a long line is cut and ends in an ellipsis."""
     if not sys.stdout.isatty():
         print_lines(rows)
         return
@@ -223,7 +223,7 @@ def _piped_console() -> "type[Console]":
     from rich.console import Console
 
     class Piped(Console):
-        """A console that raises an exception if its reader leaves, instead of ending the program."""
+        """A console that raises an exception if its stream is closed, instead of ending the program."""
 
         def on_broken_pipe(self) -> None:
             """Raise the `BrokenPipeError` that is being handled."""
@@ -248,11 +248,14 @@ def _console(stream: TextIO | Lossy) -> "Console":
 
 
 NEWS_SECONDS = 10.0
-"""The seconds between two lines of progress if stderr is no terminal."""
+"""The seconds between two lines of progress if stderr is not a terminal."""
 
 
 class Ticker:
-    """Progress on stderr: one line that is rewritten on a terminal, else a line every few seconds."""
+    """Progress of a long command on stderr.
+
+    A terminal gets one line that is rewritten; other outputs get a line every `NEWS_SECONDS`.
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -261,7 +264,7 @@ class Ticker:
         self._first: int | None = None
 
     def tick(self, done: int, of: int) -> None:
-        """Show that `done` of the `of` items are done, and how long the remaining items will take."""
+        """Show that `done` of `of` items are done, and an estimate of the remaining time."""
         now = time.monotonic()
         if self._first is None:
             self._first = done

@@ -1,4 +1,4 @@
-"""Prints results without styles: text, JSON, and lines for a pipe or a file. Imports nothing heavy."""
+"""Prints results without styles: text, JSON, and lines for a pipe or a file. Imports only small modules."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud
 
 
 def print_text(text: str) -> None:
-    """Print a result on stdout without a line end of its own."""
+    """Print a text on stdout. No line end is added."""
     print(text, end="")  # noqa: T201 -- results go to stdout
 
 
@@ -24,7 +24,7 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
 
 
 class JsonArray:
-    """An array that is printed item by item in the form of `print_json`, so that memory holds only one item."""
+    """A JSON array that is printed item by item, in the format of `print_json`. Memory holds only one item."""
 
     def __init__(self) -> None:
         self._empty = True
@@ -59,12 +59,12 @@ def plain_line(row: Line) -> str:
 
 
 def print_lines(rows: Iterable[Line | str]) -> None:
-    """Print lines on stdout, which is a pipe or a file."""
+    """Print lines on stdout if it is a pipe or a file."""
     print_text("".join(f"{row if isinstance(row, str) else plain_line(row)}\n" for row in rows))
 
 
 def tree_lines(tree: LineTree, *, ascii_only: bool = False) -> Iterator[str]:
-    """Yield the lines of a tree, drawn as on a terminal."""
+    """Yield the lines of a tree, with the same branches as on a terminal."""
     yield plain_line(tree.line)
     between, last = ("+-- ", "|   "), ("`-- ", "    ")
     if not ascii_only:

@@ -1,4 +1,7 @@
-"""Progress on stderr while a run is driven: a live tree on a terminal, a line per event elsewhere, or nothing."""
+"""Shows the progress of a run on stderr.
+
+A terminal gets a live tree; other outputs get a line for each important event.
+"""
 
 import sys
 import time
@@ -23,7 +26,8 @@ from runtime.logs.terminal_text import clean
 from runtime.models.watched import LiveReply
 
 FIRST_SECONDS = 30.0
-"""The age in seconds at which a call gets its first line. The next line comes at twice this age."""
+"""The age of a call, in seconds, at which a first line about it is printed. The next line is printed at twice this age.
+"""
 GAP_SECONDS_MAX = 60.0
 
 
@@ -44,12 +48,12 @@ class CallsInFlight:
         self._open: dict[str, _Flight] = {}
 
     def set_open(self, requests: Collection[str]) -> None:
-        """Set the open calls by the ids of all open requests."""
+        """Set which calls are open. `requests` has the ids of all open requests."""
         now = self._now()
         self._open = {name: self._open.get(name) or _Flight(now, FIRST_SECONDS) for name in requests}
 
     def all(self) -> list[tuple[str, str]]:
-        """Return a text and the end of the reply so far for each call, the oldest first."""
+        """Return a text about each open call and the end of its reply so far, the oldest call first."""
         replies = self._replies()
         return [
             (self._text(name, flight, replies), replies[name].text if name in replies else "")
@@ -57,7 +61,7 @@ class CallsInFlight:
         ]
 
     def due(self) -> list[str]:
-        """Return a text for each call that needs another line now."""
+        """Return a text about each open call for which another line is due."""
         texts, replies = [], self._replies()
         for name, flight in self._open.items():
             age = self._now() - flight.since
@@ -73,15 +77,15 @@ class CallsInFlight:
 
 
 REST = 3
-"""How many rows of the screen the live tree leaves to the summary and the cursor."""
+"""The number of rows on the screen that the live tree leaves for the summary and the cursor."""
 ROWS_MAX = 30
-"""The largest number of rows of the tree that are drawn, even on a high screen."""
+"""The largest number of rows of the tree that are drawn."""
 ROWS_MIN = 4
-"""The fewest rows of the tree that are drawn, even on a low screen."""
+"""The smallest number of rows of the tree that are drawn, even on a small screen."""
 TOLD_SECONDS = 1.0
-"""The line about a reply shows the duration of its call if the call took at least this many seconds."""
+"""The shortest duration of a call, in seconds, that the line about its reply shows."""
 ROOM_MIN = 20
-"""The fewest characters of a reply that are worth showing."""
+"""The smallest number of characters of an open reply that are shown. With less room, none are shown."""
 IN_FLIGHT_MAX = 4
 """The largest number of open calls whose age the live tree shows."""
 
@@ -90,19 +94,19 @@ class Progress(Protocol):
     """Shows the progress of a run."""
 
     def on_record(self, record: Record[Any], state: Any) -> None:
-        """Show a record. `state` is the state after it."""
+        """Show a record. `state` is the state after the record."""
 
     def note(self, text: str) -> None:
         """Show a notice."""
 
     def tick(self) -> None:
-        """Update what depends on the time."""
+        """Update the parts of the display that depend on the time."""
 
     def pause(self) -> None:
-        """Remove the display, because the user is about to be asked."""
+        """Remove the display before a question to the user."""
 
     def close(self) -> None:
-        """Show the last state, and stop."""
+        """Show the last state, and end the display."""
 
 
 class Silence:
@@ -119,14 +123,14 @@ class Silence:
         """Show nothing."""
 
     def pause(self) -> None:
-        """Do nothing, since nothing is on the screen."""
+        """Do nothing, because nothing is displayed."""
 
     def close(self) -> None:
-        """Do nothing, since nothing is on the screen."""
+        """Do nothing, because nothing is displayed."""
 
 
 class LineProgress(Silence):
-    """Prints a line for each event that is news, and lines from time to time for each call that takes long."""
+    """Prints a line for each important event, and now and then a line about each call that takes long."""
 
     def __init__(self, kind: Kind[Any, Any], in_flight: CallsInFlight, worded: Callable[[str], str] = in_words) -> None:
         self._kind, self._in_flight, self._worded = kind, in_flight, worded
@@ -134,7 +138,7 @@ class LineProgress(Silence):
         self._warnings: list[str] = []
 
     def on_record(self, record: Record[Any], state: Any) -> None:
-        """Print the line of the event. A warning about a limit is at the beginning of the next line."""
+        """Print a line about the event. A warning about a limit is printed at the beginning of the next line."""
         self._in_flight.set_open(_open_calls(self._kind, state))
         event = record.event
         if isinstance(event, Replied) and event.elapsed >= TOLD_SECONDS:
@@ -152,19 +156,19 @@ class LineProgress(Silence):
             err().print(rich_text(line(f"{clock(record.at)} {shown}")))
 
     def close(self) -> None:
-        """Print the warnings that no line has shown."""
+        """Print the warnings that were not printed yet."""
         for text in self._warnings:
             err().print(rich_text(line(f"{clock(time.time())} {text}")))
         self._warnings.clear()
 
     def tick(self) -> None:
-        """Print a line for each call that has been under way for long."""
+        """Print a line about each call for which a line is due."""
         for text in self._in_flight.due():
             err().print(rich_text(line(f"{clock(time.time())} {self._worded(text)}", "dim")))
 
 
 class LiveTree:
-    """Redraws the tree of the run in place. Only records and ticks refresh it, so no thread draws."""
+    """Redraws the tree of the run in place. Only records and ticks redraw it, so no thread is needed."""
 
     def __init__(
         self,
@@ -182,7 +186,7 @@ class LiveTree:
         self._live = self._new()
 
     def on_record(self, record: Record[Any], state: Any) -> None:
-        """Redraw the tree. This also ends a pause."""
+        """Redraw the tree with the record. If the display was paused, show it again."""
         self._state, self._clock_offset = state, time.time() - time.monotonic()
         self._in_flight.set_open(_open_calls(self._kind, state))
         self._records.append(record)
@@ -200,7 +204,7 @@ class LiveTree:
         self._console.print(rich_text(line(f"replan: {text}")))
 
     def tick(self) -> None:
-        """Redraw, unless paused."""
+        """Redraw the tree, unless the display is paused."""
         if self._live.is_started:
             self._live.refresh()
 
@@ -210,7 +214,7 @@ class LiveTree:
         self._live.stop()
 
     def close(self) -> None:
-        """Leave the last tree on the screen, unless the result follows there and has the same steps."""
+        """End the display. The tree stays on the screen, unless a result with the same steps is printed below it."""
         self._in_flight.set_open(())
         self._left = True
         self._live.transient = self._kind.views.brief_has_tree and sys.stdout.isatty()
@@ -266,7 +270,7 @@ def _open_calls(kind: Kind[Any, Any], state: Any) -> Collection[str]:
 def progress(
     kind: Kind[Any, Any], title: str, replies: LiveNow, *, silent: bool, full: bool = False
 ) -> Iterator[Progress]:
-    """Yield the progress display that fits stderr, and close it at the end of the block. With `full`, it shows ids."""
+    """Yield a progress display for stderr, and close it at the end of the block. With `full`, the display shows ids."""
     display: Progress
     in_flight = CallsInFlight(replies)
     worded: Callable[[str], str] = str if full else in_words

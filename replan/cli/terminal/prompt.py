@@ -1,4 +1,4 @@
-"""Asks on the terminal: one answer for each question, without a thread that could outlive the run."""
+"""Asks questions on the terminal and reads the answers, without a thread that could outlive the run."""
 
 import os
 import sys
@@ -14,21 +14,21 @@ from replan.cli.terminal.console import err, rich_text
 from runtime.logs.terminal_text import clean
 
 LINE_BYTES_MAX = 4096
-"""The largest number of bytes that a terminal returns from one read. So it is the longest line that a user can type."""
+"""The largest number of bytes that a terminal returns from one read, and so the length of the longest typed line."""
 
 QUIET_SECONDS = 0.05
-"""The longest time between two pasted lines, in seconds. Lines that follow faster are one answer."""
+"""The longest pause between two lines of a pasted text, in seconds. After a longer pause, the answer is complete."""
 
 
 def may_ask(*, no_input: bool) -> bool:
-    """Tell whether a user can be asked: stdin and stderr are terminals, and `no_input` is not set."""
+    """Return whether a user can be asked: stdin and stderr are terminals, and `no_input` is not set."""
     return not no_input and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 async def ask_on_terminal(question: Mapping[str, Any], *, edits: bool = False) -> str | None:
-    """Show a question and return what is typed or pasted after it; None at the end of input.
+    """Show a question, and return the typed or pasted answer; None at the end of input.
 
-    `edits` says whether the answer `edit` opens the plan in an editor.
+    `edits` says whether the user may answer `edit`, which opens the plan in an editor.
     """
     console = err()
     console.print()
@@ -58,7 +58,7 @@ async def ask_on_terminal(question: Mapping[str, Any], *, edits: bool = False) -
 
 
 def drop_typed() -> None:
-    """Discard unread input, so that neither the next question nor the user's shell gets it."""
+    """Discard unread input, so that neither the next question nor the user's shell reads it."""
     terminal = sys.stdin.fileno()
     # A process in the background would be stopped for this, and the input is not for it.
     if os.isatty(terminal) and os.tcgetpgrp(terminal) == os.getpgrp():
@@ -66,7 +66,7 @@ def drop_typed() -> None:
 
 
 async def _answer() -> str | None:
-    """Return a line and all that was pasted with it, or None at the end of input."""
+    """Return a typed line, or all lines of a pasted text; None at the end of input."""
     terminal = sys.stdin.fileno()
     # A terminal in line mode is readable after a whole line has come, so nothing blocks here.
     await trio.lowlevel.wait_readable(terminal)
@@ -86,7 +86,10 @@ async def _answer() -> str | None:
 
 
 def _last_line(terminal: int) -> bytes:
-    """Return the last line of pasted text if it has no line end, because line mode does not return it."""
+    """Return the last line of a pasted text if it has no line end.
+
+    In line mode, a terminal does not return this line.
+    """
     before = termios.tcgetattr(terminal)
     raw = [*before[:3], before[3] & ~termios.ICANON, *before[4:6], [*before[6]]]
     raw[6][termios.VMIN] = raw[6][termios.VTIME] = 0

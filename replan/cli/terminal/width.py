@@ -1,4 +1,4 @@
-"""The width of the terminal behind a stream. Imports nothing heavy, so that errors are printed fast."""
+"""Finds the width of a stream's terminal, and folds lines. Imports only small modules, so errors are printed fast."""
 
 import os
 import textwrap
@@ -9,19 +9,19 @@ NARROWEST = 20
 
 
 class Stream(Protocol):
-    """The part of a stream that is needed here."""
+    """The methods of a stream that this module uses."""
 
     def isatty(self) -> bool:
         """Tell whether it is a terminal."""
 
     def fileno(self) -> int:
-        """Return its file descriptor."""
+        """Return the file descriptor of the stream."""
 
 
 def width_of(stream: Stream) -> int | None:
     """Return the columns of the stream's terminal, at least `NARROWEST`; None for a pipe, a file, or an unknown width.
 
-    The environment variable `COLUMNS` wins, as in other programs.
+    The environment variable `COLUMNS` takes precedence.
     """
     try:
         if not stream.isatty():
@@ -34,6 +34,6 @@ def width_of(stream: Stream) -> int | None:
 
 
 def fold_line(text: str, stream: Stream) -> str:
-    """Return one line of text, folded between words if the stream's terminal is narrower. Paths are not broken."""
+    """Return a line, folded between words if it is wider than the stream's terminal. Paths are not broken."""
     width = width_of(stream)
     return text if width is None else textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)

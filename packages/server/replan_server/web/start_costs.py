@@ -160,7 +160,7 @@ def _rows(site: Site, wanted: ModelAndLimits, usual_calls: int) -> tuple[tuple[s
     price = price_for(choice, site.offer.config, environment, site.now())
     most = limits.get("max_cost")
     if price is None:
-        usd = "unknown: nobody knows this model's price"
+        usd = "unknown: the price of this model is not known"
     elif price == FREE:
         usd = f"at most {money(0)}"
     else:

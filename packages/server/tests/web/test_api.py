@@ -355,10 +355,10 @@ async def test_a_finished_run_cannot_be_cancelled_and_the_error_names_the_part_o
             422,
             {
                 "kind": "UsageProblem",
-                "message": f"run: run {run} has finished already (success) (`GET /api/runs/{run}` shows it)",
+                "message": f"run: run {run} has finished already (success) (`GET /api/runs/{run}` shows its result)",
                 "cause": f"run {run} has finished already (success)",
                 "place": "run",
-                "hint": f"`GET /api/runs/{run}` shows it",
+                "hint": f"`GET /api/runs/{run}` shows its result",
             },
         )
 
