@@ -197,8 +197,8 @@ async def aanswer(question: str, text: str, *, home: Home = None) -> AnswerRecei
     """Answer the question with the id `RUN/ID`, and return a receipt.
 
     If the same answer was posted before, the receipt's result is `duplicate`. If a different answer was posted before,
-    the result is `conflict`, and the receipt has the answer that counts. Raises `RunNotFound`, and `UsageProblem` for
-    an unknown or closed question or an answer that does not fit its schema.
+    the result is `conflict`, and `stands` is the answer that counts. Raises `RunNotFound`, and `UsageProblem` for an
+    unknown or closed question or an answer that does not fit its schema.
     """
     return await run_at_home(home, lambda engine: engine.answer(question, text, via="python"))
 
@@ -225,8 +225,8 @@ async def alimits(
     A keyword that is None changes nothing. Limits count from the start of the run, but `deadline` counts from now. With
     `strict`, plans that do not cover every demand of the text are rejected from now on. The run may be driven, wait, be
     parked, or have ended because its budget was spent. This function does not drive the run: `resume` or a host does.
-    Raises `RunNotFound`. Raises `UsageProblem`, with the keyword as its `place`, for a change that is not valid, for a
-    call without a change, and if the run's end is final.
+    Raises `RunNotFound`. Raises `UsageProblem`, with the keyword as its `place`, for an invalid change or no change,
+    and if the run's end is final.
     """
     changes = Changes(limits, model, strict)
 

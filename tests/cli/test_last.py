@@ -49,7 +49,7 @@ def test_the_only_question_of_the_newest_run_is_answered(replan, waiting):
 
 def test_a_question_without_an_answer_shows_how_to_answer(replan, waiting):
     for named in (f"{waiting}/q1", "--last"):
-        hint = f"`replan answer {waiting}/q1 TEXT`, or --decline for none"
+        hint = f"write `replan answer {waiting}/q1 TEXT`, or decline with --decline"
         assert_refused(replan("answer", named), "TEXT: there is no answer", hint)
 
 
