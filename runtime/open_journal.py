@@ -30,19 +30,23 @@ class JournalScheme:
     """
 
     open: Callable[[str, Codec[Any] | Codecs, Clock, BudgetSource | None], AbstractAsyncContextManager[Journal[Any]]]
-    """Open the journal with a URL: `open(url, codecs, clock, budget)`. The arguments are those of `open_journal`."""
+    """A function `open(url, codecs, clock, budget)` that opens the journal with a URL. The arguments are those of
+    `open_journal`.
+    """
     shown_url: Callable[[str, str], str]
-    """Return the part of a URL that may be shown, without a password: `shown_url(url, place)`."""
+    """A function `shown_url(url, place)` that returns the part of a URL that may be shown, without a password."""
     open_wakeup: Callable[[str, str], WakeUp] | None = None
-    """Return the object that wakes hosts: `open_wakeup(url, place)`."""
+    """A function `open_wakeup(url, place)` that returns the object that wakes hosts."""
     open_dispatcher: Callable[[str, str], AbstractAsyncContextManager[Dispatcher]] | None = None
-    """Return the engine that places runs on workers: `open_dispatcher(url, place)`."""
+    """A function `open_dispatcher(url, place)` that returns the engine that places runs on workers."""
     open_inspection: Callable[[str], AbstractContextManager[Inspection | None]] | None = None
-    """Open one snapshot of the journal with a URL, to check the journal. The result is None if there is no journal."""
+    """A function that opens one snapshot of the journal with a URL, to check the journal. The result is None if there
+    is no journal.
+    """
     open_raw: Callable[[str], AbstractContextManager[RawStore]] | None = None
-    """Open the journal with a URL to copy runs from or to it."""
+    """A function that opens the journal with a URL, to copy runs from it or to it."""
     upgrade: Callable[[str, Mapping[str, str]], int] | None = None
-    """Upgrade a journal to this release's version, and return this version: `upgrade(url, roles)`."""
+    """A function `upgrade(url, roles)` that upgrades a journal to this release's version, and returns this version."""
 
 
 JOURNALS = PluginGroup(

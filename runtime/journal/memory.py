@@ -173,7 +173,7 @@ class MemoryReader(StoreReader):
 
 
 class MemoryCursors:
-    """The methods of `runtime.journal.port.Cursors`."""
+    """The methods of `runtime.journal.port.Cursors`, for the journal in memory."""
 
     _clock: Clock
     _store: MemoryStore

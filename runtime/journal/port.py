@@ -111,20 +111,22 @@ class RunRow(NamedTuple):
     format: int
     """The version of the kind's format in which the run's events are written."""
     tenant: str
-    """The tenant in the run's `Placement`. The next field is the priority in it."""
+    """`tenant` and `priority` are the fields of the run's `Placement`."""
     priority: int
     created: float
     updated: float
     status: str
-    """The status in the `Summary` of the run's state. The next three fields are from this summary too."""
+    """The status in the `Summary` of the run's state. `detail`, `waiting_since` and `next_wake` are from this summary
+    too.
+    """
     detail: str
     waiting_since: float | None
     next_wake: float | None
     last_seq: int
     """The number of the run's last record; 0 if it has none."""
     last_posted: int
-    """The id of the last posted message, or 0. `last_consumed` is the highest id of a message that a record has
-    consumed.
+    """The id of the last posted message; 0 if no message was posted. `last_consumed` is the highest id of a message
+    that a record has consumed.
     """
     last_consumed: int
     epoch: int
@@ -201,7 +203,8 @@ class Due(NamedTuple):
     """The work that a host has now, and the time at which the host should ask again."""
 
     runs: tuple[str, ...] = ()
-    """Runs to drive now, because they are due or have unread messages. Sorted by priority, then by admission."""
+    """Runs to drive now, because they are due or have unread messages. They are sorted by priority, then by admission.
+    """
     unread: frozenset[str] = frozenset()
     """Runs that have a driver and messages that no record has consumed."""
     next: float | None = None
@@ -307,9 +310,9 @@ class Tally:
     status: str
     runs: int
     waiting_since: float | None = None
-    """The time since which the run that has waited longest for a person has waited."""
+    """The time at which the longest waiting run began to wait for a person."""
     undriven_since: float | None = None
-    """Of the runs that are due and have no driver, the earliest time of a last change."""
+    """The earliest time of the last change of a run that is due and has no driver."""
 
 
 class Cursors(Protocol):
@@ -363,8 +366,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     def now(self) -> float:
         """Return the time of the journal's clock, in UTC seconds since 1970. The call costs almost nothing.
 
-        For the clock of a database server, this is an estimate from the server's last answer. The server itself decides
-        about leases, days and due times.
+        If a database server has the clock, the result is an estimate from the server's last answer. The server itself
+        decides about leases, days and due times.
         """
 
     async def create(
@@ -385,19 +388,14 @@ class Journal(Readable[E], Cursors, Protocol[E]):
 
         The records are written under epoch 1, as by `append`. An `owner` holds the run's lease under that epoch for
         `ttl` seconds. Without an owner, nobody holds the lease, and the first `claim` returns epoch 2. Without facts
-        and without an owner, only the status row is added, at epoch 0. A program that starts runs always gives facts.
+        and without an owner, only the status row is added, with epoch 0. A program that starts runs always gives facts.
 
-        Args:
-            run: matches `[a-z0-9][a-z0-9._-]{0,63}`.
-            title: the title of the run in lists.
-            kind: the name of its kind; without facts it need not be known here.
-            format: the version of the kind's format that the events are written in.
-            facts: the first events; none of them consumes a message.
-            summary: the summary of the state after them.
-            owner: the process that drives the run from now on.
-            ttl: the length of its lease in seconds.
-            overdraw: as for `append`.
-            placement: the tenant whose budget the run uses, and the run's priority.
+        `run` is the id, which matches `[a-z0-9][a-z0-9._-]{0,63}`. `title` is the title of the run in lists. `kind` is
+        the name of the run's kind. Without facts, the journal need not know the kind. `format` is the version of the
+        kind's format in which the events are written. `facts` are the first events. None of them consumes a message.
+        `summary` is the summary of the state after these events. `owner` is the process that drives the run from now
+        on, and `ttl` is the length of the lease in seconds. `overdraw` has the same meaning as for `append`.
+        `placement` has the tenant whose budget the run uses, and the run's priority.
 
         Raises `RunExists`, `StorageFull`, `HomeBudgetSpent`, and `KindUnknown` for facts of a kind that is not known
         here. Raises `JournalDamaged` if a run had this id and all of its records are missing.
@@ -409,8 +407,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """Claim the run's lease for `ttl` seconds, and return a new epoch, one higher than the last.
 
         A valid lease cannot be claimed, even by its owner. A lease that has ended may be claimed. The lease of an owner
-        that is certainly `dead` may be claimed too. Raises `RunNotFound`, `KindUnknown` for a run that is not of these
-        kinds and formats, `Held`, and `JournalDamaged` for a run whose last records are missing.
+        that is certainly `dead` may be claimed too. Raises `RunNotFound`, `Held`, `KindUnknown` for a run of another
+        kind or format, and `JournalDamaged` for a run whose last records are missing.
         """
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
@@ -420,7 +418,10 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """
 
     async def release(self, run: str, epoch: int) -> None:
-        """End the lease now. Afterwards nothing can be appended under its epoch. With an older epoch, do nothing."""
+        """End the lease now. Afterwards, nothing can be appended under the lease's epoch.
+
+        If `epoch` is an older one, do nothing.
+        """
 
     async def append(
         self,
@@ -451,18 +452,19 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """Delete runs permanently: records, messages, rows, and texts that no other run uses. Spent amounts are kept.
 
         `runs` gives the expected number of each run's last record. Either all runs are deleted, or none of them. Raises
-        `RunNotFound`, `Held` for a run with a driver, `SequenceConflict` for a run with other records.
+        `RunNotFound`, `Held` for a run with a driver, and `SequenceConflict` for a run whose last record has another
+        number.
         """
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
         """Return the runs of these kinds and formats that a host has to drive or wake.
 
         At most `limit` runs to drive are returned. A run has no driver if its lease has ended or its owner is certainly
-        `dead`. Waiting runs cost no time. Runs without records, and runs that a person has parked, are left out.
+        `dead`. Runs that only wait cost no time. Runs without records, and runs that a person has parked, are left out.
         """
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
-        """Record that a host is present for `ttl` seconds from now. `kinds` are the kinds that it drives."""
+        """Record that a host is present for `ttl` seconds from now. `kinds` are the kinds that the host drives."""
 
     async def depart(self, host: str) -> None:
         """Record that a host is no longer present. If the host was not announced, do nothing."""

@@ -123,11 +123,11 @@ class StoreReader(ABC):
         return self.spending().get((tenant, day), ZERO)
 
     def row(self, run: str) -> RunRow:
-        """Implement `Journal.row`. It must be the last read from a snapshot."""
+        """Implement `Journal.row`. This call must be the last read from a snapshot."""
         return self.head(run, asks=True).row_at(self.now)
 
     def inbox(self, run: str, after: int) -> list[InboxItem]:
-        """Implement `Journal.inbox`. It must be the last read from a snapshot."""
+        """Implement `Journal.inbox`. This call must be the last read from a snapshot."""
         return self.messages(run, after)
 
     def texts_of(self, rows: Iterable[Stored]) -> TextOf:  # noqa: ARG002 -- a store may read them all at once
@@ -234,7 +234,7 @@ class Inspection:
 
     reader: StoreReader
     problems: Iterable[str] = ()
-    """The defects of the store itself, one line for each. They are found during the iteration."""
+    """The defects of the store itself, one line for each. The defects are found during the iteration."""
     lost: Sequence[str] = ()
     """The ids of runs that were in the journal and are missing, if the store can tell."""
     may_lack_deleted: bool = True

@@ -201,7 +201,7 @@ def _check_free(head: RunHead, now: float, dead: Dead) -> None:
 
 
 def check_driver(head: RunHead, epoch: int) -> None:
-    """Raise `Fenced` unless the run was claimed under this epoch and has not been released since."""
+    """Raise `Fenced` if the run was not claimed under this epoch, or was released since then."""
     if head.epoch != epoch or head.owner is None:
         raise Fenced(head.run, epoch, head.epoch)
 
@@ -214,7 +214,7 @@ def check_deletable(head: RunHead, last_seq: int, now: float, dead: Dead) -> Non
 
 
 def check_moved(head: RunHead, read: RunHead, place: str) -> None:
-    """Raise `Fenced` unless a run is marked as moved to a place, and has not changed since it was read."""
+    """Raise `Fenced` if a run is not marked as moved to a place, or has changed since it was read."""
     now = head.epoch, head.tip, head.last_posted
     if place_moved_to(head.owner) != place or now != (read.epoch, read.tip, read.last_posted):
         raise Fenced(head.run, read.epoch, head.epoch)

@@ -32,7 +32,7 @@ async def aacquire(
     limits, `tenant` and `priority` are the same as for `start`. `ask` answers questions. Without `ask`, a run that
     needs an answer ends with the status `waiting`. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`.
 
-    Missing values are not an error: `result.succeeded` tells whether every required field has a value. Cancelling the
+    Missing values are not an error. `result.succeeded` tells whether every required field has a value. Cancelling the
     call parks the run, which can be resumed if it has a home. Raises `UsageProblem` before anything is written. The
     place of this error is the keyword.
     """

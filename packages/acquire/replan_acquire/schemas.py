@@ -1,4 +1,4 @@
-"""Writes the JSON Schema of profiles: `python -m replan_acquire.schemas FOLDER`."""
+"""Writes the JSON Schema of profiles to a folder, with `python -m replan_acquire.schemas FOLDER`."""
 
 import sys
 from collections.abc import Mapping

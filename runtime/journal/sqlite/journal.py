@@ -68,7 +68,7 @@ _TALLY = (
 
 
 class SqliteCursors:
-    """The methods of `runtime.journal.port.Cursors`."""
+    """The methods of `runtime.journal.port.Cursors`, for SQLite."""
 
     _clock: Clock
     _writing: SqliteWriter
@@ -147,17 +147,13 @@ async def open_sqlite(
     At the end of the context, all writes that were passed to the journal are done, and no thread or file is left open.
     A write raises `JournalMoved` if the open file is no longer the file at the path.
 
-    Args:
-        path: the file.
-        codecs: the codecs of the kinds of runs that can be read; a single codec is for `FIRST_KIND`.
-        clock: the journal's clock.
-        vfs: a file system registered with APSW; no folder or mode is checked then.
-        busy_seconds: how long to wait for another process that is writing.
-        budget: the daily budget; None means no limit.
-        use_another: how the user chooses another folder, for messages about a folder that cannot be used.
+    `codecs` are for the kinds of runs that can be read. A single codec is for `FIRST_KIND`. `clock` is the journal's
+    clock. `vfs` is a file system that is registered with APSW. With `vfs`, no folder or mode is checked.
+    `busy_seconds` is the time to wait for another process that is writing. `budget` is the daily budget; None means no
+    limit. `use_another` is the part of messages that says how to choose another folder.
 
-    Raises `UsageProblem` for a folder that is not safe or cannot be written, `JournalDamaged`, `JournalNewer`,
-    `JournalUnreadable`, `StorageFull`.
+    Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `StorageFull`, and `UsageProblem` for a folder that is
+    not safe or cannot be written.
     """
     if vfs is None:
         folder.prepare_folder(path.parent, use_another)

@@ -1,4 +1,4 @@
-"""A SQLite file outside of an event loop, for copying, deleting and checking runs."""
+"""A SQLite file without an event loop, to copy, delete and check runs."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -58,8 +58,8 @@ def delete_runs(
 ) -> Deleted:
     """Delete runs in an open transaction; `surveyed` is their survey from a snapshot of this file.
 
-    Raises `RunNotFound`, and the errors that `check` raises for the row of a run that must not be deleted. Then nothing
-    is changed.
+    Raises `RunNotFound`, and the errors that `check` raises for the row of a run that must not be deleted. If an error
+    is raised, nothing is changed.
     """
     heads = [SqliteReader(connection, 0.0).head(run) for run in runs]
     for head in heads:

@@ -4,8 +4,8 @@ If a field has no question of its own, a question is made of the field's label. 
 (`requests per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
 
 A correction is a value that a person gives to a run without being asked, as `FIELD=VALUE`. A finished run accepts
-corrections too. The message of a correction is `{"kind": "value", "field": PATH, "text": TEXT}`. The program that posts
-the message makes the same check as the run.
+corrections too. The message of a correction is a JSON object with the keys `kind` (always `value`), `field` (a path)
+and `text`. The program that posts the message makes the same check as the run.
 """
 
 import json

@@ -80,7 +80,7 @@ def evaluate_formula(
 ) -> KnownNumber | Blocked:
     """Return the value of a formula in a unit, or why it has no value.
 
-    `unit` is None while its currency is not known.
+    `unit` is None while the currency in the unit is not known.
     """
     names = names_in(formula)
     missing = tuple(name for name in names if name not in known)

@@ -1,7 +1,8 @@
 """The graph as a table: its nodes, the next node for each of their outcomes, and the fields that they may write.
 
 Each node has one pure function, its *gate*. A gate returns a `Hop`, or None while the run waits for a reply at this
-node. Only the table turns an outcome into the next node. To add a gate, add a row here and a function.
+node. Only the table turns an outcome into the next node. To add a gate, write a function, and add a row in
+`replan_acquire.acquisition.table`.
 """
 
 from collections.abc import Callable, Iterator, Mapping

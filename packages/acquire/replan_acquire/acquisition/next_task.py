@@ -19,7 +19,9 @@ def questions_left(state: State, path: str) -> bool:
 
 
 def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | None:
-    """Return the next decision about a field: a search, or a question if no search is left. None if neither is left.
+    """Return the next decision about a field: a search, or a question if no search is left.
+
+    None if no question is left either.
 
     No question is asked about an optional field, or about a field with a default that documents may state.
     """
@@ -38,8 +40,8 @@ def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | 
 def query_for(state: State, schema: Schema, path: str) -> str:
     """Return the first query for a field that was not made in this round; empty if no query is left.
 
-    The field's own `query` comes first. Every other query is one of the field's `words`, or its label. The values of
-    the bootstrap fields of type `text`, such as the region, follow.
+    The field's own `query` comes first. Every other query is one of the field's `words`, or its label. These queries
+    end with the values of the bootstrap fields of type `text`, such as the region.
     """
     spec = schema.fields[path]
     place = " ".join(schema.text(name) for name in schema.profile.bootstrap if schema.fields[name].type == "text")
@@ -93,7 +95,7 @@ def optional_fields(schema: Schema) -> Iterator[str]:
 def chance_finds(state: State, schema: Schema) -> Iterator[str]:
     """Yield the required fields that were not searched for, because searches for other fields found their values.
 
-    A search of their own may find more values than the value that was found by chance.
+    A search for such a field may find more values.
     """
     components = [
         component

@@ -89,8 +89,8 @@ def read_stated_quantity(
 ) -> Found | Refusal:
     """Return the quantity to which a quote and a value refer, in the unit `wanted`, or why there is none.
 
-    The value only selects a number of the quote. The number, its unit and its rates are read from the passage around
-    the quote. `units` are the units of the profile.
+    The value only shows which number of the quote is meant. The number, its unit and its rates are read from the
+    passage around the quote. `units` are the units of the profile.
     """
     text = compose_characters(passage.text)
     spans = find_quote(text, quote)

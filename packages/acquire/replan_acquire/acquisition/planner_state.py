@@ -44,14 +44,14 @@ class FoundPassage(Value):
     title: str = ""
     text: str
     first_line: int = 1
-    """The number of its first line in the document, from 1."""
+    """The number of the passage's first line in the document, from 1."""
     decimal_mark: DecimalMark = ""
     """The decimal mark of the document; empty if it is unknown."""
     language: str = ""
     """The language of the document as a code; empty if it is not clear."""
     places: tuple[tuple[int, str], ...] = Field(default=(), exclude_if=operator.not_)
-    """Pairs of an offset in the text and the place of the document that begins there; empty if the search states
-    none.
+    """Pairs of an offset in the text and the place of the document that begins there; empty if the search states no
+    places.
     """
 
     def place_at(self, position: int) -> str:
@@ -75,8 +75,9 @@ class Rejection(Value):
     path: str
     """The path of the field; empty if the reply names no field."""
     code: str
-    """The reason as a code: `missing_evidence`, `quote_cut`, `not_understood`, `no_unit`, `wrong_unit`,
-    `out_of_bounds`, `unreadable` or `unknown_field`."""
+    """The reason as a code, which is `missing_evidence`, `quote_cut`, `not_understood`, `no_unit`, `wrong_unit`,
+    `out_of_bounds`, `unreadable` or `unknown_field`.
+    """
     message: str
     source: str = ""
     quote: str = ""
@@ -103,7 +104,7 @@ class CalculationError(Value):
     """The reason why a result could not be calculated, or must not be used."""
 
     code: str
-    """The reason as a code: `missing`, `units`, `division_by_zero`, `overflow`, `domain` or `precondition`."""
+    """The reason as a code, which is `missing`, `units`, `division_by_zero`, `overflow`, `domain` or `precondition`."""
     result: str = ""
     """The name of the result; empty for a precondition."""
     fields: tuple[str, ...] = ()
@@ -122,7 +123,7 @@ class LatestCalculation(Value):
     count: int = 0
     """The number of calculations in this round."""
     inputs_hash: str = ""
-    """The hash of its inputs; empty if there was no calculation."""
+    """The hash of the calculation's inputs; empty if there was no calculation."""
     steps: tuple[CalculatedValue, ...] = ()
     """The results that could be calculated, in the order of their dependencies."""
     errors: tuple[CalculationError, ...] = ()
@@ -280,7 +281,7 @@ def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:
 
 
 def read_output(output: str) -> tuple[FoundPassage, ...] | None:
-    """Return the passages in a tool's output; None if the output has another form than `{"passages": [...]}`."""
+    """Return the passages in a tool's output; None if the output is not an object with a list `passages`."""
     try:
         value = json.loads(output)
     except (ValueError, RecursionError):

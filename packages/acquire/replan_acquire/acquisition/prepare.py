@@ -41,7 +41,7 @@ class AcquisitionInput:
     goal: str
     """The purpose of the filled schema, in the user's words."""
     search: Mapping[str, Any] = field(default_factory=dict)
-    """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty if there are none."""
+    """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty if there are no places."""
     given: Mapping[str, str] = field(default_factory=dict)
     """Values that the user gives at the start, as texts by the path of the field."""
     limits: RunLimits = field(default_factory=RunLimits)

@@ -44,7 +44,7 @@ class FieldSpec(Config):
     maximum: float | None = Field(default=None, allow_inf_nan=False)
     """The largest number that is accepted, in `unit`."""
     choices: tuple[ShortText, ...] = Field(default=(), max_length=50)
-    """The values of a field of type `choice`."""
+    """The allowed values of a field of type `choice`."""
     required: bool = True
     """Whether the run is incomplete without a value."""
     source: Source = "web"
@@ -63,13 +63,13 @@ class FieldSpec(Config):
     choose: Choose = "confidence"
     """The rule that chooses one of several values from sources. A value from the user always takes precedence."""
     period: Annotated[str, StringConstraints(pattern=r"^(latest|any|(19|20)[0-9][0-9])$")] = "latest"
-    """The year whose values are used: `latest` (the latest found), `any`, or a year. Values without a year are always
-    used.
+    """The year whose values are used. It is `latest` (the latest year found), `any`, or a year. Values without a year
+    are always used.
     """
     formula: Annotated[str, StringConstraints(max_length=FORMULA_MAX)] = ""
     """The formula of a derived field, over the paths of other fields."""
     decomposition: "Decomposition | Literal['generated'] | None" = None
-    """The components of a field of source `components`. With `generated`, the model proposes them."""
+    """The components of a field of source `components`. With `generated`, the model proposes the components."""
 
 
 class Decomposition(Config):

@@ -55,7 +55,7 @@ def last_problem(read: object) -> str:
 
 
 def read_object(reply: ReplyText) -> Mapping[str, Any] | Unusable:
-    """Return the JSON object in a reply, or why there is none."""
+    """Return the JSON object in a reply, or why the reply has none."""
     if reply.ended_early:
         return Unusable("The end of the reply is missing; write one short JSON object and nothing else.")
     found = read_reply(reply.content)
@@ -188,7 +188,7 @@ NODES = ("prepare_schema", "normalize_decision")
 
 
 def field_to_decompose(state: State) -> str | None:
-    """Return the path of the field whose decomposition this node must request; None if it must request none."""
+    """Return the path of the field whose decomposition this node must request; None if no decomposition is missing."""
     settled = proposed_decompositions(state)
     return next((path for path in _candidates(state) if path not in settled), None)
 

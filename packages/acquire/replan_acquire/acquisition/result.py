@@ -226,14 +226,14 @@ def amount(value: float, low: float | None, high: float | None, unit: str) -> st
 
 
 def value_text(value: FieldValue) -> str:
-    """Return a value for people."""
+    """Return a value as text for people."""
     if isinstance(value.value, str):
         return value.value
     return amount(value.value, value.low, value.high, value.unit)
 
 
 def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Line]:
-    """Return the whole report. `program` is the user's command for this program."""
+    """Return the whole report. `program` is the command with which the user calls Replan."""
     rows = list(heading(result, "Complete" if result.succeeded else "Incomplete"))
     rows += [*question_lines(result, program), *message_lines(result)]
     if result.fields:

@@ -1,4 +1,4 @@
-"""The rules that decide in an acquisition run, and their requests with their prompts. Pure."""
+"""The rules that decide in an acquisition run, and the requests that they make, with their prompts. Pure."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -323,7 +323,7 @@ def end(state: State) -> RunFinished | None:
 
 
 def _describe_missing(state: State) -> str:
-    """Return one line that names what the profile requires and the run lacks; empty if nothing is missing."""
+    """Return one line about the required values or results that the run lacks; empty if it lacks none."""
     schema = schema_of(state)
     calculation = state.planner.calculation
     missing = [path for path, spec in schema.profile.fields.items() if spec.required and schema.value(path) is None]

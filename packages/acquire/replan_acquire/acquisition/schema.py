@@ -21,7 +21,7 @@ SLOT = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """The formula of a field that is made of other fields."""
+    """The formula of a field that is computed from other fields."""
 
     formula: str
     names: Mapping[str, str]
@@ -29,7 +29,7 @@ class Composition:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The paths of the fields that the field is made of, in the order of the formula."""
+        """The paths of the fields from which the field is computed, in the order of the formula."""
         return tuple(dict.fromkeys(self.names.values()))
 
 
@@ -128,7 +128,7 @@ class Schema:
         return SLOT.sub(lambda match: samples.get(match[1], match[0]), unit)
 
     def components(self, path: str) -> Iterator[str]:
-        """Yield the paths of the directly acquired fields that a field is made of, in order."""
+        """Yield the paths of the acquired fields from which a field is computed, in order."""
         composition = self.compositions.get(path)
         for inner in () if composition is None else composition.inputs:
             if self.is_made(inner):

@@ -30,7 +30,7 @@ class RunConfig(Value):
     """The model, as given to `--model`."""
     price: Price | None = None
     search: Mapping[str, Any] = Field(default_factory=dict)
-    """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty if there are none."""
+    """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty if there are no places."""
     output_tokens_max: int = Field(ge=1)
     """The largest number of tokens in one reply."""
     timeout_seconds: float = Field(gt=0)

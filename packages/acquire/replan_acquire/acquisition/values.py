@@ -144,7 +144,7 @@ _NOT_THE_VALUE = {"quote": "", "place": "", "confidence": 1.0, "low": None, "hig
 
 
 def merge_values(values: Values, more: Sequence[FieldValue]) -> Values:
-    """Return the values with more added, except values that the same source has stated already."""
+    """Return the values, and those of the `more` values that the same source has not stated already."""
     kept = list(values)
     for value in more:
         if not any(_differ_only_in_source(value, item) for item in kept):

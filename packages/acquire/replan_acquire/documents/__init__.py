@@ -1,1 +1,1 @@
-"""Documents: the files of a folder and the results of a search service, cut into passages that know their places."""
+"""Documents: the files of a folder and the results of a search service, divided into passages with their places."""

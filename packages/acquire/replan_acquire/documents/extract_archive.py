@@ -1,7 +1,7 @@
 """Reads the bytes of a document in the confined process, including documents within ZIP files and e-mails. Pure.
 
-The result is a list of parts. Each part has a `name` (empty for the document itself), and one of these: `problem`,
-`raw` (the bytes of a text file as base64), or `blocks` (`replan_acquire.documents.extract_process`).
+The result is a list of parts. Each part has a `name` (empty for the document itself), and either a `problem`, or `raw`
+(the bytes of a text file as base64), or `blocks` (`replan_acquire.documents.extract_process`).
 """
 
 import base64
@@ -44,7 +44,7 @@ _CODECS = (
 
 
 class DocumentRefused(Exception):
-    """The document cannot be read. The message is the reason, without its subject."""
+    """The document cannot be read. The message is the reason, such as `it is empty`."""
 
 
 def prepare_readers(wanted: str) -> None:
@@ -60,7 +60,7 @@ def prepare_readers(wanted: str) -> None:
 def read_parts(wanted: str, content: bytes) -> list[Part]:
     """Return the parts of a document.
 
-    Raises `DocumentRefused`. For a damaged document, it raises any error of a library.
+    Raises `DocumentRefused`. For a damaged document, the error may be any error of a library.
     """
     return list(_parts(wanted, content, "", 0))
 
@@ -92,7 +92,7 @@ def _check_beginning(wanted: str, content: bytes) -> None:
 
 
 def open_archive(content: bytes) -> zipfile.ZipFile:
-    """Open a ZIP file. Raises `DocumentRefused` if its directory is damaged, or if it unpacks to too many bytes."""
+    """Open a ZIP file. Raises `DocumentRefused` if its directory is damaged, or if its files have too many bytes."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, OverflowError, RuntimeError) as error:

@@ -1,4 +1,6 @@
-"""Reads a DOCX file with python-docx: paragraphs, tables, text boxes, footnotes and comments. Only in `extract_main`.
+"""Reads a DOCX file with python-docx: paragraphs, tables, text boxes, footnotes and comments.
+
+Used only by `extract_main`.
 
 Text that was inserted under change tracking is read. Text that was deleted or moved away is not read, and neither is
 text that is formatted as hidden.
@@ -172,7 +174,7 @@ def _headers_and_footers(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def _notes(content: bytes, body: Any) -> Iterator[dict[str, Any]]:
-    """Yield footnotes and endnotes as blocks. They are numbered in the order of their references in the text."""
+    """Yield footnotes and endnotes as blocks. The notes are numbered in the order of their references in the text."""
     for kind, name in _NOTES.items():
         references = [item for item in body.iter(qn(f"w:{kind}Reference")) if not _is_removed(item)]
         numbers = {reference.get(qn("w:id")): number for number, reference in enumerate(references, 1)}

@@ -87,7 +87,7 @@ def _filter_calls(machine: str) -> None:
 def _rules(machine: str) -> bytes:
     """Return the filter of system calls in the kernel's form.
 
-    The filter kills a process of another machine architecture.
+    The filter kills the process if it has another machine architecture.
     """
     calls = _CALLS[machine]
     rows = [
@@ -118,7 +118,8 @@ _CAUSE_CHARACTERS = 160
 def main(wanted: str, module: str = "", plugin: str = "") -> None:
     """Read the document on standard input, and write the result to standard output.
 
-    `module` has the reader of an installed distribution, and `plugin` names it. Both are empty for our own readers.
+    `module` is the module of a reader of an installed distribution, and `plugin` is the reader's name. Both are empty
+    for our own readers.
     """
     from replan_acquire.documents.extract_archive import DocumentRefused, prepare_readers, read_parts  # noqa: PLC0415 - as above
 

@@ -1,4 +1,4 @@
-"""Reads a PDF file with pdfplumber: paragraphs and ruled tables, with page and box. Only in `extract_main`.
+"""Reads a PDF file with pdfplumber: paragraphs and ruled tables, with page and box. Used only by `extract_main`.
 
 A box is `x0 top x1 bottom` in points from the page's upper left corner.
 """
@@ -88,7 +88,10 @@ def _read_pages(content: bytes) -> Mapping[str, Any]:
 
 
 def _describe_dangers(document: PDF) -> list[str]:
-    """Return notices about the scripts and embedded files of a document. This reader ignores them."""
+    """Return notices about the scripts and embedded files of a document.
+
+    The reader ignores scripts and embedded files.
+    """
     catalog = document.doc.catalog
     names, opened = (resolve1(catalog.get(key)) for key in ("Names", "OpenAction"))
     names = names if isinstance(names, dict) else {}

@@ -1,4 +1,4 @@
-"""Finds the tables of PDF pages, and joins the parts of a table on several pages. Only in `extract_main`.
+"""Finds the tables of PDF pages, and joins the parts of a table on several pages. Used only by `extract_main`.
 
 A table continues if the next page begins with a table of the same columns, and only running titles and page numbers are
 between the two. Rows that repeat the table's header are left out. A row that the end of a page divides is joined,
@@ -168,7 +168,7 @@ def _find_table(
 def _has_spanning_cell(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
     """Return whether a row has a cell over several columns, or a cell with a number over several rows.
 
-    A row of only one cell is a title, and does not count.
+    A row of only one cell is a title. The result for a title is False.
     """
     there = [(box, text) for box, text in zip(boxes, texts, strict=True) if box is not None]
     if len(there) < 2:
@@ -189,7 +189,7 @@ def place_of(page: int, box: Sequence[float]) -> str:
 
 
 def join_tables(pages: Sequence[PageContent]) -> None:
-    """Append the rows of each table that continues a table of the previous page to that earlier table.
+    """If a table continues a table of the previous page, append its rows to that table.
 
     The continuing table is marked as joined.
     """
@@ -220,7 +220,10 @@ def _is_running(text: str, running: frozenset[str]) -> bool:
 
 
 def _continues_on_page(whole: FoundTable, above: FoundTable, below: FoundTable) -> bool:
-    """Return whether `below`, at the top of the next page, continues a table. Columns and first rows decide."""
+    """Return whether `below`, at the top of the next page, continues a table.
+
+    The columns and the first rows are compared.
+    """
     if len(above.columns) != len(below.columns):
         return False
     if any(abs(one - other) > NEAR for one, other in zip(above.columns, below.columns, strict=True)):
@@ -258,7 +261,7 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
 
 
 def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
-    """Return the row that consists of two parts.
+    """Join two parts of a row, and return the row.
 
     The place of a cell is the place of the part with its number, or both places if it is unclear which part has the
     number.

@@ -260,7 +260,7 @@ _KEPT = 256
 
 @lru_cache(maxsize=_KEPT)
 def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted:
-    """Return the documents of a file. `name` is its path within the folder of documents.
+    """Return the documents of a file. `name` is the file's path within the folder of documents.
 
     The result is cached by the file's `size` in bytes and its modification time, `changed_ns`.
     """
@@ -283,7 +283,7 @@ def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted
 
 
 def _run_process(arguments: list[str], document: int) -> tuple[bytes, str]:
-    """Return the output of the process and why it failed. One of the two is empty."""
+    """Return the output of the process, and why the process failed. One of the two is empty."""
     process = subprocess.Popen(  # noqa: S603 - this interpreter, and a file of this package
         [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), *arguments],
         stdin=document,

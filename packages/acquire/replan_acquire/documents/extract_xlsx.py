@@ -1,4 +1,4 @@
-"""Reads an XLSX file with openpyxl: the stored values of its visible sheets. Only in `extract_main`.
+"""Reads an XLSX file with openpyxl: the stored values of its visible sheets. Used only by `extract_main`.
 
 A number is written with the unit of its number format, such as `37.5 %` or `12.4 €`. Formulas are not calculated,
 because the file also stores their values. Macros are not run.
@@ -179,7 +179,7 @@ def _rows_and_columns(sheet: Any) -> tuple[int, int]:
 
 
 def _is_title(sheet: Any, merged: Any) -> bool:
-    """Return whether merged cells are a title, because nothing else stands in their row."""
+    """Return whether merged cells are a title, because nothing else is in their row."""
     return bool(
         merged.min_row == merged.max_row
         and all(

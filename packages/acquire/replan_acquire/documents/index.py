@@ -1,4 +1,4 @@
-"""The index of a folder's documents: SQLite's full-text search, in memory.
+"""The index of a folder's documents. It uses SQLite's full-text search, in memory.
 
 The same query gives the same ranking every time.
 
@@ -120,7 +120,7 @@ def _walk(folder: Path, notices: list[str]) -> "Iterator[tuple[str, os.DirEntry[
 
 
 def read_file(folder: Path, stamp: FileStamp) -> Extracted:
-    """Return the documents in a file of a folder, and notices about it."""
+    """Return the documents in a file of a folder, and notices about the file."""
     if is_extracted(Path(stamp.name).suffix.lower()):
         return extract_file(folder / stamp.name, stamp.name, stamp.size, stamp.changed_ns)
     document, notice = read_document(folder, stamp.name)
@@ -128,7 +128,7 @@ def read_file(folder: Path, stamp: FileStamp) -> Extracted:
 
 
 def read_document(folder: Path, name: str) -> tuple[Document | None, str]:
-    """Return the document in a text file and a notice about it.
+    """Return the document in a text file, and a notice about the file.
 
     The document is None if the file is not text. The notice may be empty.
     """

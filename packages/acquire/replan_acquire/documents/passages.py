@@ -33,7 +33,7 @@ class SearchFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a document. Its text is data, never an instruction."""
+    """A part of a document. The text is data, never an instruction."""
 
     source: str
     """The file's path within its folder, or the address of a page."""

@@ -1,4 +1,4 @@
-"""The search tool of an MCP server, as named by settings files and by the configuration of a run. Pure."""
+"""The settings for the search tool of an MCP server, in the config file and in the configuration of a run. Pure."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ class McpSearch(Config):
     command: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """The program of the server, with its arguments; empty if `url` is given."""
     environment: tuple[str, ...] = ("PATH", "HOME")
-    """The environment variables of the program: `NAME` is passed on, and `NAME=value` is set."""
+    """The environment variables of the program. `NAME` is passed on, and `NAME=value` is set."""
     token_variable: str = ""
     """The environment variable with the bearer token for the address; empty for no token."""
     tool: Annotated[str, Field(min_length=1, max_length=200)]

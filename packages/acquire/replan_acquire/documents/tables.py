@@ -163,7 +163,7 @@ _CELL_MAX = 1000
 
 
 def table_lines(text: str) -> list[tuple[int, str]]:
-    """Return the rows of a file as lines, with the numbers of the lines in which they begin.
+    """Return the rows of a file as lines, each with the number of the file's line in which it begins.
 
     The first rows name the columns. An empty line ends a table if a header or a narrower row follows it. A row may have
     more cells than there are names, or fewer.

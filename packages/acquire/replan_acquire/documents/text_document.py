@@ -53,7 +53,7 @@ _HEAD_CHARACTERS = 20_000
 
 
 def html_lines(page: str) -> list[tuple[int, str]]:
-    """Return the lines of a page's text, each with the number of the line of the file in which it begins.
+    """Return the lines of a page's text, each with the number of the file's line in which it begins.
 
     A heading begins with `#`. In tables, each cell has the name of its column before it.
     """
@@ -229,7 +229,7 @@ class Document:
     places: tuple[tuple[tuple[int, str], ...], ...] = ()
     """For each line, pairs of an offset and the place of the file that begins there, such as a cell.
 
-    Empty if line numbers are enough.
+    The field is empty if line numbers are enough.
     """
 
 

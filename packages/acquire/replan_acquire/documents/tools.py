@@ -1,7 +1,7 @@
 """The search tool: searches a folder, a service or an MCP server, and returns the passages as JSON.
 
-Its arguments are `{"query": TEXT, "limit": NUMBER}`. The tool changes nothing. The run records the result, and checks
-quotes against this record. A successful search is never repeated.
+Its arguments are `query` (a text) and `limit` (a number). The tool changes nothing. The run records the result, and
+checks quotes against this record. A successful search is never repeated.
 """
 
 import json
@@ -152,7 +152,7 @@ def search_tool(
     """Return the tool that searches the places.
 
     `threads` tells whether the index is built in a worker thread instead of the event loop. `outside` is the
-    environment of the driver. A server that is a program is started in the folder `home`.
+    environment of the driver. If a server is a program, it is started in the folder `home`.
     """
 
     @asynccontextmanager

@@ -1,7 +1,8 @@
 """The format `quantity` of answers: a number with a unit. Pure.
 
-The schema of an answer may have these keys: `unit` and `short_unit` (the units in which a number may be stated),
-`minimum` and `maximum` (its bounds), and `units` (further units, `replan_acquire.quantities.units.UnitTable`).
+The schema of an answer may have further keys. `unit` and `short_unit` are the units in which the number may be stated.
+`minimum` and `maximum` are the bounds of the number. `units` declares further units
+(`replan_acquire.quantities.units.UnitTable`).
 """
 
 import math

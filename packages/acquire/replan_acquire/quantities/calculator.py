@@ -1,4 +1,4 @@
-"""The calculator evaluates the formulas of fields, in the order of their dependencies, and checks between formulas.
+"""The calculator evaluates the formulas of fields, in the order of their dependencies, and compares formulas.
 
 If a formula has no result, such as after a division by zero, `calculate` does not raise an error, but returns the
 reason (`Blocked`). Each formula is evaluated once, so the time grows with the length of the formulas.
@@ -181,7 +181,7 @@ def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> 
 
 
 def _truth(left: Measure, comparison: Comparison, right: Measure) -> Truth:
-    """Compare two ranges. Numbers that differ by less than a billionth of their size count as equal."""
+    """Compare two ranges. Numbers that differ by less than a billionth of their size are treated as equal."""
     slack = _TOLERANCE * max(abs(left.low), abs(left.high), abs(right.low), abs(right.high))
     if comparison == "==":
         apart = left.low > right.high + slack or right.low > left.high + slack
@@ -203,10 +203,10 @@ class FormulaProblem:
     """The reason why a formula cannot be used."""
 
     path: str
-    """The field that has the formula."""
+    """The path of the field that has the formula."""
     cause: str
     hint: str = ""
-    """The next step in one line; may be empty."""
+    """The next step in one line, or an empty text."""
 
 
 def check_formulas(
@@ -244,8 +244,8 @@ def check_formulas(
 def _dimension_problem(formula: Formula, unit: str, units: Mapping[str, str], table: UnitTable) -> str:
     """Return the error in the dimensions of a formula; empty if there is no error, or if a unit is unknown.
 
-    The formula is evaluated with a different positive number for each field. A reason counts only if it holds for all
-    values, such as a division by `a - a`.
+    The formula is evaluated with a different positive number for each field. An error is returned only if it occurs for
+    all values, as with a division by `a - a`.
     """
     try:
         values = {

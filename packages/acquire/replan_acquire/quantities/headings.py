@@ -1,7 +1,7 @@
 """Reads the units and scales before a number: in the name of its column, the caption of its table, or its sentence.
 
-A row of a table is written as `name: cell | name: cell`. It begins with `(merged cells) |` if it is uncertain which
-name belongs to which cell (`replan_acquire.documents.tables`).
+A row of a table is written as `name: cell | name: cell`. The row begins with `(merged cells) |` if it is uncertain
+which name belongs to which cell (`replan_acquire.documents.tables`).
 """
 
 import re

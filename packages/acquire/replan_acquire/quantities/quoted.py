@@ -118,14 +118,10 @@ def find_quoted_value(
 ) -> Found | Refusal:
     """Return the quantity to which a quote and a value refer, in the unit `wanted`, or why there is none.
 
-    Args:
-        source: The text that the quote comes from.
-        spans: The offsets of the quote in the text, one pair for each place of the quote.
-        value: The value from the model. One end of a range is enough, and a percentage may be given as a fraction.
-        unit: The unit from the model. It is used only if the source leaves a rate out.
-        wanted: The unit of the field.
-        table: The units.
-        declared: The profile's own units.
+    `source` has the text that the quote comes from. `spans` are the offsets of the quote in the text, one pair for each
+    place of the quote. `value` is the value from the model. One end of a range is enough, and a percentage may be given
+    as a fraction. `unit` is the unit from the model, which is used only if the source leaves a rate out. `wanted` is
+    the unit of the field. `table` has the units, and `declared` has the profile's own units.
     """
     if any(end - start > QUOTE_CHARACTERS_MAX for start, end in spans) or len(value) + len(unit) > VALUE_CHARACTERS_MAX:
         return Refusal(code=RefusalCode.TOO_LONG, message="the quote or the value is too long")

@@ -1,6 +1,6 @@
 """Words for units in English, German, French, Spanish and Portuguese, in addition to the names of pint.
 
-A word may mean several of a unit: a quarter is three months.
+A word may mean a multiple of a unit. For example, a quarter is three months.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from replan_acquire.quantities.units import CODES, UnitTable, UnitUnreadable, is
 
 
 class UnitTerm(NamedTuple):
-    """The meaning of a word at a place in a text: `factor` times `unit`."""
+    """The meaning of a word at an offset of a text, which is `factor` times `unit`."""
 
     end: int
     factor: float
@@ -137,7 +137,7 @@ def _continues(text: str, end: int) -> bool:
 def _phrase(text: str, position: int, table: UnitTable) -> UnitTerm | None:
     """Return the unit that the two or three words at an offset mean; None if they mean no unit.
 
-    It is a declared unit, such as `charging points`, or a known unit.
+    The unit is a declared unit, such as `charging points`, or a known unit.
     """
     words = list(_WORD.finditer(text, position, position + 60))
     for count in (3, 2):

@@ -196,7 +196,7 @@ _NUMBERS = frozenset({"radian", "count"})
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit: `factor` times the base units in `dimensions`."""
+    """A unit, which is `factor` times the base units in `dimensions`."""
 
     factor: float = 1.0
     dimensions: Dimensions = ()

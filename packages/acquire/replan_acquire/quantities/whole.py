@@ -83,7 +83,7 @@ class Whole:
     start: int
     """The offset at which the quantity begins, including its sign or currency."""
     core_end: int
-    """The offset at which its number, scale, currency and unit end. A quote must contain all of these."""
+    """The offset at which the number, scale, currency and unit end. A quote must contain all of these."""
     end: int
     """The offset at which the quantity ends, including its rates."""
     units: tuple[str, ...] = ()
@@ -91,14 +91,14 @@ class Whole:
     written.
     """
     factor: float = 1.0
-    """The factor that multiplies its number, such as 0.01 for `per 100 km`."""
+    """The factor by which the number is multiplied, such as 0.01 for `per 100 km`."""
     offset: float = 0.0
     """The number that is added after the multiplication: the zero of a temperature scale, in kelvin."""
     doubt: str = ""
 
     @property
     def plain(self) -> bool:
-        """Whether its number needs no conversion: no factor and no offset."""
+        """Whether the number needs no conversion, because it has no factor and no offset."""
         return self.factor == 1.0 and self.offset == 0.0
 
     def quantity(self, low: float, high: float, unit: str) -> "Quantity | Refusal":

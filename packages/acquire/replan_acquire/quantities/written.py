@@ -43,7 +43,7 @@ class WrittenNumber:
     readings: tuple[tuple[float, float], ...]
     """The meanings as (low, high); several meanings if the number is ambiguous."""
     currencies: tuple[str, ...] = ()
-    """The currencies that its sign or code may mean; empty if no currency is written."""
+    """The currencies that the sign or code may mean; empty if no currency is written."""
     share: str = ""
     """`percent` or `permille` if the sign is written; otherwise empty."""
     scaled: bool = False
@@ -59,7 +59,7 @@ class WrittenNumber:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One number, before ranges are joined. `values` are its readings with a decimal point and with a decimal comma."""
+    """One number, before ranges are joined. `values` are the readings with a decimal point and with a decimal comma."""
 
     start: int
     end: int
