@@ -32,7 +32,7 @@ from actors.files.validation_errors import KeyPath, ParsedFile, keys_of
 
 _MODEL = "the model is chosen with --model or REPLAN_MODEL"
 _SERVER = "the server is chosen with OPENAI_BASE_URL"
-_UNUSED = "nothing here reads it"
+_UNUSED = "Replan does not use this key"
 _WORKFLOW_IGNORED = {
     "$schema": "",
     "model": _MODEL,
@@ -40,8 +40,8 @@ _WORKFLOW_IGNORED = {
     "backend": _MODEL,
     "host": _SERVER,
     "base_url": _SERVER,
-    "specification": "the problem is the file that `run` is given",
-    "backtrack_config": "give steps a `backtrack_budget`",
+    "specification": "`replan run FILE` names the file with the problem",
+    "backtrack_config": "give each step its own `backtrack_budget`",
     "extensions": _UNUSED,
     "incremental": _UNUSED,
     "meta_level": _UNUSED,
@@ -169,12 +169,12 @@ class _Translation:
         """Set a missing generator, and translate `plan_source` into the path of a plan file."""
         if "generator" not in pair:
             pair["generator"] = "model"
-            self._add_notice(path, "names no generator; the model is asked")
+            self._add_notice(path, "this step names no generator, so it uses `model`")
         generator, config = pair["generator"], pair.get("generator_config")
         if not isinstance(generator, str) or generator not in FREE_GENERATORS or not isinstance(config, dict):
             return
         if config.get("defect") is not None:
-            self._add_notice((*path, "generator_config", "defect"), "ignored; the plan is handed on without a defect")
+            self._add_notice((*path, "generator_config", "defect"), "ignored; the plan is used without a defect")
         kept = {key: value for key, value in config.items() if key not in ("plan_source", "defect")}
         source = config.get("plan_source")
         if isinstance(source, str):
@@ -186,16 +186,16 @@ class _Translation:
         members = plan.get("guards")
         kind = _COMPOSITES.get((str(plan.get("compose", "sequential")), str(plan.get("policy", "all_pass"))))
         if kind is None or set(plan) - {"compose", "policy", "guards"}:
-            hint = "use all_pass or majority_pass"
-            raise self.document.problem("no guard here combines its members like this", path, hint)
+            hint = "use the policy all_pass or majority_pass"
+            raise self.document.problem("Replan has no composite guard with these settings", path, hint)
         if not isinstance(members, list) or not all(isinstance(member, str) for member in members):
-            hint = "move settings into guard_config"
-            raise self.document.problem("a composite guard takes guard names here", path, hint)
+            hint = "move settings of guards into guard_config"
+            raise self.document.problem("the members of a composite guard must be a list of guard names", path, hint)
         return {kind: members}
 
     def _translate_guard_name(self, path: KeyPath, name: str) -> str:
         if not _CLASS_NAME.fullmatch(name):
             return name
         snake = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Guard")).lower()
-        self._add_notice(path, f"read as the guard {snake!r}")
+        self._add_notice(path, f"this name is read as the guard {snake!r}")
         return snake

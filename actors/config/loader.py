@@ -22,7 +22,7 @@ from actors.policy.table import CLASSIFIER, Policy
 from actors.prompting.book import PromptBook, load_prompts
 from runtime.core.errors import UsageProblem
 
-RELATIVE_PATH_HINT = "a path counts from the folder of this file"
+RELATIVE_PATH_HINT = "write the path relative to the folder of this file"
 """The hint for a missing file that a workflow names."""
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -132,7 +132,7 @@ def add_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ..
         if not workflow.is_deterministic(step):
             loaded = _note_missing_prompt(loaded, step)
     if workflow.classifications_max and CLASSIFIER not in book.entries:
-        cause, hint = f"no prompt entry {CLASSIFIER!r}", nearest(CLASSIFIER, book.entries, kind="entries")
+        cause, hint = f"the prompts have no entry {CLASSIFIER!r}", nearest(CLASSIFIER, book.entries, kind="entries")
         raise document.problem(cause, ("classifications_max",), hint)
     return loaded
 
@@ -144,7 +144,7 @@ def _load_prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> t
     if "prompts" in document.value or not document.source.endswith(".json") or not beside.is_file():
         return book, notices
     own, own_notices = load_prompts(beside, shared)
-    notice = f"{document.source}: {beside} is used, and the shipped prompts where it has none"
+    notice = f"{document.source}: the prompts are read from {beside}, and its missing entries from the shipped prompts"
     return own.model_copy(update={"entries": {**book.entries, **own.entries}}), (*notices, notice, *own_notices)
 
 

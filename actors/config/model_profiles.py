@@ -107,7 +107,9 @@ def read_profiles(path: Path) -> ProfilesFile:
     document = read_document(path)
     hint = "delete the file, and measure the models again with `replan lab profile`"
     if (found := document.value.get("format")) != FORMAT:
-        raise document.problem(f"has format {found!r}, and this version reads {FORMAT}", hint=hint)
+        raise document.problem(
+            f"the file has format {found!r}; this version of Replan reads format {FORMAT}", hint=hint
+        )
     return document.read_as(ProfilesFile)
 
 

@@ -153,7 +153,7 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
     if not text:
         raise UsageProblem("names no model", place=place, hint=GRAMMAR)
     if len(text) > NAME_MAX and not text.startswith(("scripted:", "recorded:", f"{_PLUGIN}:")):
-        raise UsageProblem(f"the name is longer than {NAME_MAX} characters", place=place, hint=GRAMMAR)
+        raise UsageProblem(f"the model's name is longer than {NAME_MAX} characters", place=place, hint=GRAMMAR)
     if retired_notice := describe_retired(text.partition(":")[0], "model"):
         raise UsageProblem(f"there is no model {text!r}", place=place, hint=retired_notice)
     prefix, colon, rest = text.partition(":")
@@ -162,12 +162,12 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
     if prefix in _PREFIXES:
         return _read_prefixed(prefix, rest, place)
     if prefix == "openai" and rest:
-        hint = f"write {rest}; OPENAI_BASE_URL names the server"
-        raise UsageProblem("a model of a server is named without the prefix `openai:`", place=place, hint=hint)
+        hint = f"write {rest}, and name the server in OPENAI_BASE_URL"
+        raise UsageProblem("a server's model is written without the prefix `openai:`", place=place, hint=hint)
     if not text.isprintable() or " " in text:
-        raise UsageProblem("a model's name has no spaces or control characters", place=place, hint=GRAMMAR)
+        raise UsageProblem("a model's name must not contain spaces or control characters", place=place, hint=GRAMMAR)
     if colon and (near := closest(prefix, _FREQUENT, cutoff=0.8)):
-        raise UsageProblem(f"unknown kind of model `{prefix}:`", place=place, hint=f"did you mean {near}:?")
+        raise UsageProblem(f"unknown prefix `{prefix}:` of a model", place=place, hint=f"did you mean {near}:?")
     return Named(text)
 
 
@@ -179,8 +179,9 @@ def check_settings(model: str, fields: Mapping[str, Any]) -> None:
     """
     spec = parse_model_spec(model) if fields else None
     if isinstance(spec, Named) and (refused := PROVIDERS[spec.provider].refused_settings(fields)):
-        cause = f"the provider of {model!r} does not take {' and '.join(refused)}"
-        raise UsageProblem(cause, place="model_settings", hint="leave it out")
+        names = " and ".join(refused)
+        cause = f"the provider of {model!r} does not accept {names}"
+        raise UsageProblem(cause, place="model_settings", hint=f"remove {names}")
 
 
 def is_deterministic(model: str) -> bool:
@@ -229,8 +230,8 @@ def _read_prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
     provider = next((name for name in PROVIDERS if name == prefix), None)
     if provider is not None:
         if not rest or not rest.isprintable() or " " in rest:
-            hint = f"such as {prefix}:{PROVIDERS[provider].model or 'NAME'}"
-            raise UsageProblem(f"`{prefix}:` names no model", place=place, hint=hint)
+            hint = f"write one, such as {prefix}:{PROVIDERS[provider].model or 'NAME'}"
+            raise UsageProblem(f"there is no valid model name after `{prefix}:`", place=place, hint=hint)
         return Named(rest, provider)
     if prefix == "template":
         if rest not in TEMPLATE_NAMES:
@@ -239,12 +240,14 @@ def _read_prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
         return TemplateSpec(rest)
     if prefix == "scripted":
         if not rest:
-            raise UsageProblem("`scripted:` names no file", place=place, hint="such as scripted:replies.yaml")
+            hint = "write one, such as scripted:replies.yaml"
+            raise UsageProblem("there is no file name after `scripted:`", place=place, hint=hint)
         return Scripted(rest)
     if prefix == "replay":
         run, lenient = rest.removesuffix("?lenient"), rest.endswith("?lenient")
         if RUN_ID.fullmatch(run) is None:
-            raise UsageProblem("`replay:` names no run", place=place, hint="name one, such as replay:k7m2x9qa")
+            hint = "write one, such as replay:k7m2x9qa"
+            raise UsageProblem("there is no valid run id after `replay:`", place=place, hint=hint)
         return ReplaySpec(run, lenient)
     if prefix == "recorded":
         return _read_recording(rest, place)
@@ -254,10 +257,10 @@ def _read_prefixed(prefix: str, rest: str, place: str) -> ModelSpec:
 def _read_plugin(rest: str, place: str) -> PluginSpec:
     prefix, colon, text = rest.partition(":")
     if not prefix or not colon:
-        hint = "such as plugin:PREFIX:TEXT"
-        raise UsageProblem("`plugin:` needs the prefix of a plug-in and a text", place=place, hint=hint)
+        hint = "write plugin:PREFIX:TEXT"
+        raise UsageProblem("`plugin:` must be followed by a plug-in's prefix and a text", place=place, hint=hint)
     if len(text) > NAME_MAX or not text.isprintable():
-        cause = f"the text after `{prefix}:` is longer than {NAME_MAX} characters, or cannot be printed"
+        cause = f"the text after `{prefix}:` is longer than {NAME_MAX} characters, or has unprintable characters"
         raise UsageProblem(cause, place=place, hint="shorten it, or write it as one line")
     return PluginSpec(prefix, text)
 
@@ -267,10 +270,13 @@ def _read_recording(rest: str, place: str) -> RecordingSpec:
     lenient = not record and path.endswith("?lenient")
     path = path.removesuffix("?lenient") if lenient else path
     if not path:
-        raise UsageProblem("`recorded:` names no file", place=place, hint="such as recorded:replies.yaml")
+        hint = "write one, such as recorded:replies.yaml"
+        raise UsageProblem("there is no file name after `recorded:`", place=place, hint=hint)
     if "?" in path or bool(record) != bool(missing):
         hint = "such as recorded:replies.yaml?lenient or recorded:replies.yaml?record=gpt-5-mini"
-        raise UsageProblem("a recording has the options `lenient` and `record`", place=place, hint=hint)
+        raise UsageProblem(
+            "`recorded:` accepts only the options `?lenient` and `?record=MODEL`", place=place, hint=hint
+        )
     if missing and isinstance(parse_model_spec(missing, place=place), ReplaySpec | RecordingSpec):
-        raise UsageProblem("?record= takes a model, not a recording or a replay", place=place, hint=GRAMMAR)
+        raise UsageProblem("`?record=` must name a model, not a recording or a replay", place=place, hint=GRAMMAR)
     return RecordingSpec(path, lenient, missing)

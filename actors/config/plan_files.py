@@ -76,7 +76,7 @@ def _read_plan_file(path: Path, keys: KeyPath, problem: MakeProblem) -> dict[str
     try:
         document = read_document(path)
     except UsageProblem as unread:
-        hint = unread.hint if path.exists() else "leave the entry out to take the shipped template"
+        hint = unread.hint if path.exists() else "remove the entry to use the shipped template"
         raise problem(f"{unread.place}: {unread.cause}", keys, hint) from None
     plan = dict(document.value)
     if error := _first_error(plan):

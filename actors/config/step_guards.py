@@ -196,7 +196,7 @@ def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFact
         value = pair.guard_config.get(alias, {})
         if not isinstance(value, Mapping):
             problem = UsageProblem(
-                "must be a mapping of settings", place="guard_config", hint=f"{alias}: {{KEY: VALUE}}"
+                "its settings must be a mapping", place="guard_config", hint=f"{alias}: {{KEY: VALUE}}"
             )
             raise GuardRefused(name, (alias,), problem)
         common |= value

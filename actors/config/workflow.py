@@ -146,10 +146,14 @@ class Workflow(Config):
         pairs = self.action_pairs
         if not 1 <= len(pairs) <= STEPS_MAX:
             hint = (
-                "leave some out, or run them as a workflow of their own" if pairs else "add one, such as `g_plan: ...`"
+                "remove steps, or move some steps into a child workflow"
+                if pairs
+                else "add a step, such as `g_plan: ...`"
             )
             raise config_error(
-                f"a workflow has 1 to {STEPS_MAX} steps, this one has {len(pairs)}", ("action_pairs",), hint
+                f"a workflow must have 1 to {STEPS_MAX} steps, and this workflow has {len(pairs)}",
+                ("action_pairs",),
+                hint,
             )
         for step, pair in pairs.items():
             for key, targets in _references(pair):
@@ -159,7 +163,7 @@ class Workflow(Config):
                         raise config_error(f"there is no step {target!r}", path, nearest(target, pairs, kind="steps"))
         cycle = self.graph.cycle()
         if cycle:
-            path, hint = ("action_pairs", cycle[0], "requires"), "take one out of `requires`"
+            path, hint = ("action_pairs", cycle[0], "requires"), "remove one of these steps from `requires`"
             raise config_error(f"steps require each other: {' -> '.join(cycle)}", path, hint)
         for step, pair in pairs.items():
             above = self.graph.ancestors[step]
@@ -168,7 +172,11 @@ class Workflow(Config):
                     if target not in above:
                         path = ("action_pairs", step, *key, index)
                         hint = nearest("", above, kind=f"{step} requires") or f"{step} requires nothing"
-                        raise config_error(f"{target!r} is not a step that {step!r} builds on", path, hint)
+                        raise config_error(
+                            f"{target!r} is not a step that {step!r} requires, directly or through other steps",
+                            path,
+                            hint,
+                        )
         return self
 
     @model_validator(mode="after")
@@ -190,8 +198,8 @@ class Workflow(Config):
         for step, pair in self.action_pairs.items():
             key = "model" if pair.model is not None else KEY if pair.model_settings else None
             if key is not None and pair.generator not in MODEL_GENERATORS:
-                cause = f"generator {pair.generator!r} asks no model of this step"
-                raise config_error(cause, ("action_pairs", step, key), "leave it out")
+                cause = f"generator {pair.generator!r} does not call the step's model, so this key has no effect"
+                raise config_error(cause, ("action_pairs", step, key), "remove the key")
         return self
 
     @model_validator(mode="after")
@@ -205,11 +213,11 @@ class Workflow(Config):
         """Why `strict` cannot be set, as a sentence without its full stop; empty if `strict` can be set."""
         plans = [step for step in self.graph.leaves if self.role(step) == "plan"]
         if not plans:
-            return "strict needs a last step that makes a plan"
+            return "`strict` needs a last step that makes a plan"
         for step in plans:
             guard = self.action_pairs[step].guard
             if isinstance(guard, Composite) and guard.majority is not None:
-                return f"strict needs a guard of step {step} that is not a majority"
+                return f"with `strict`, the guard of step {step} must not be a majority"
         return ""
 
     def changed(self, **keys: Any) -> "Workflow":
@@ -321,13 +329,13 @@ def validate_names(
     document = document or ParsedFile(workflow.name, {})
     for step, pair in workflow.action_pairs.items():
         if pair.deterministic and pair.generator in MODEL_GENERATORS:
-            cause = f"generator {pair.generator!r} asks a model, and its calls count"
-            raise document.problem(cause, ("action_pairs", step, "deterministic"), "leave it out")
+            cause = f"generator {pair.generator!r} calls a model, so the step is not deterministic"
+            raise document.problem(cause, ("action_pairs", step, "deterministic"), "remove the key")
     for kind, name, path in unknown_names(workflow, guards, generators):
         valid_names = guards if kind == "guard" else generators
         hint = (
             near(name, valid_names)
-            or f"{nearest(name, valid_names, kind=f'{kind}s')}; --plugins FILE.py adds one of your own"
+            or f"{nearest(name, valid_names, kind=f'{kind}s')}; --plugins FILE.py adds your own {kind}s"
         )
         raise document.problem(f"unknown {kind} {name!r}", path, hint)
 
@@ -359,4 +367,4 @@ def find_prompt_entry(book: PromptBook, workflow: Workflow, step: str) -> Prompt
             return book.entries[name]
     entries = " or ".join(repr(name) for name in names)
     hint = nearest(names[0], book.entries, kind="entries")
-    raise UsageProblem(f"no prompt entry {entries}", place=f"action_pairs.{step}", hint=hint)
+    raise UsageProblem(f"the prompts have no entry {entries}", place=f"action_pairs.{step}", hint=hint)

@@ -27,7 +27,7 @@ from runtime.core.errors import UsageProblem
 DEPTH_MAX = 4
 """The largest number of levels of workflows that run each other; a plan of plans of plans needs three."""
 
-_PLUG_INS = "plug-ins add guards and generators, a prompts.json beside the file adds prompts"
+_PLUG_INS = "add guards and generators with plug-ins, and prompts with a prompts.json beside the file"
 
 
 def check_workflow(
@@ -94,11 +94,11 @@ class _Loader:
         if file in above:
             names = [Path(workflow).stem for workflow in (*above[above.index(file) :], file)]
             raise document.problem(
-                f"workflows run each other: {' -> '.join(names)}", key, "let one of them ask a model"
+                f"workflows run each other: {' -> '.join(names)}", key, "in one of them, use a model as the generator"
             )
         if len(above) >= DEPTH_MAX:
             raise document.problem(
-                f"{CHILD}{name} makes {len(above) + 1} nested workflows; the most is {DEPTH_MAX}", key
+                f"{CHILD}{name} would nest {len(above) + 1} workflows; at most {DEPTH_MAX} are allowed", key
             )
         loaded, policy = self.load(file, above)
         for step, pair in loaded.workflow.action_pairs.items():
@@ -137,9 +137,9 @@ def _problems(loaded: LoadedWorkflow, policy: str) -> Iterator[tuple[str, KeyPat
         yield cause, ("search",), f"use {' or '.join(SEARCHES)}"
     own = [("action_pairs", step) for step, pair in workflow.action_pairs.items() if pair.r_patience is not None]
     for place in [*own, *([()] if "r_patience" in workflow.model_fields_set else [])]:
-        cause = f"policy {policy!r} has no use for r_patience, since its belief counts repeated failures"
+        cause = f"policy {policy!r} does not use r_patience, because its belief counts repeated failures"
         yield cause, (*place, "r_patience"), "remove the key, or use another policy"
     model_steps = sum(1 for step in workflow.action_pairs if not workflow.is_deterministic(step))
     if model_steps > STEPS_MAX:
-        cause = f"policy {policy!r} is for at most {STEPS_MAX} steps with model calls; there are {model_steps}"
-        yield cause, ("action_pairs",), "run some of the steps as a workflow of their own"
+        cause = f"policy {policy!r} allows at most {STEPS_MAX} steps that call a model; this workflow has {model_steps}"
+        yield cause, ("action_pairs",), "move some of these steps into a child workflow"

@@ -371,7 +371,7 @@ def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
                 continue
         lines.append(indent_line(demand_line(row, full=full), _END_STYLES.get(row.end, _STYLES[row.standing])))
     if hidden:
-        lines.append(indent_line(f"{format_count(hidden, 'demand')} more, in a step, checked or declared", "dim"))
+        lines.append(indent_line(f"{format_count(hidden, 'more demand')}: in a step, checked or declared", "dim"))
     return [*lines, *(indent_line(text, "yellow") for text in table.unread)]
 
 
@@ -429,7 +429,7 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
         words += f", but {', '.join(proof.irreversible[:ESCALATIONS_MAX])} cannot be undone"
     assumed = 0 if table is None else sum(bool(row.assumed) for row in table.rows)
     if assumed:
-        words += f"; what {format_count(assumed, 'demand')} {'means' if assumed == 1 else 'mean'} is assumed"
+        words += f"; the meaning of {format_count(assumed, 'demand')} is assumed"
     reason = _reason(table, reads_text=reads_text)
     if reason:
         return Conclusion(False, f"Consistent, but {reason} ({words})")
@@ -447,7 +447,7 @@ def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
     if missing:
         return f"{format_count(missing, 'demand')} {'is' if missing == 1 else 'are'} in no step"
     if table is not None and POLICY in table.unread:
-        return "the text is a policy or a manual, whose rules nobody has compared with the plan"
+        return "the text is a policy or a manual, and its rules were not compared with the plan"
     if table is not None and table.unread:
         return "a part of the text was not read"
-    return "" if reads_text else "a template wrote it without reading the text"
+    return "" if reads_text else "a template wrote the plan without reading the text"

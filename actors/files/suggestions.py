@@ -8,7 +8,7 @@ Written = Literal["command", "option", "model", "key", "value", "extra"]
 extra of the package. A `value` is one of the words that a key accepts.
 """
 
-_MESSAGES = "a webhook starts your own automation, which sends the message"
+_MESSAGES = "use a webhook: it calls a program of yours, which can send the message"
 
 RETIRED: Mapping[Written, Mapping[str, str]] = {
     "command": {
@@ -35,19 +35,19 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
     "key": {
         "buttons": _MESSAGES,
         "email": _MESSAGES,
-        "format": "a webhook posts signed JSON only, and your own automation turns it into a message",
-        "learns_from": "a belief policy has its values in its file, which you may edit",
+        "format": "a webhook posts only signed JSON; a program of yours can turn it into a message",
+        "learns_from": "edit the values in the file of the belief policy",
         "mail": _MESSAGES,
         "model_calls_total_by_provider": "`model_calls_max_by_provider` limits the calls of each host",
-        "notify": "a webhook tells your own program that a run waits",
-        "schedules": "a crontab line with `replan run FILE --detach` starts a run at its times",
+        "notify": "use a webhook: it tells a program of yours that a run waits",
+        "schedules": "use a crontab line with `replan run FILE --detach`",
         "slack": _MESSAGES,
     },
     "value": {},
     "extra": {
         "attest": "`replan home verify` needs no extra",
-        "experiments": "the extra `lab` brings what experiments need",
-        "unified-planning": "the extra `lab` brings PDDL, and `pip install unified-planning` its planners",
+        "experiments": "install the extra `lab`, which experiments need",
+        "unified-planning": "install the extra `lab` for PDDL; `pip install unified-planning` adds the planners",
     },
 }
 """For each retired name, one sentence that names its replacement.

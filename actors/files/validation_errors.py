@@ -162,22 +162,26 @@ def keys_of(model: type[Value]) -> frozenset[str]:
 
 PATTERN_MEANINGS = {
     r"^([0-9]{1,6}(?:[.][0-9]{1,3})?)([smhd])$": "a length of time such as 30s, 15m, 2h or 1d",
-    r"^[a-z][a-z0-9_]{0,63}$": "a lower-case letter, then letters, digits and underscores, 64 characters at most",
-    r"^[a-z][a-z0-9_]{0,39}$": "a lower-case letter, then letters, digits and underscores, 40 characters at most",
+    r"^[a-z][a-z0-9_]{0,63}$": "a lower-case letter, then lower-case letters, digits and _, 64 characters at most",
+    r"^[a-z][a-z0-9_]{0,39}$": "a lower-case letter, then lower-case letters, digits and _, 40 characters at most",
     r"^[a-z][a-z0-9_]{0,39}(\.[a-z][a-z0-9_]{0,39}){0,3}$": (
-        "one to four names joined by points, each a lower-case letter, then letters, digits and underscores"
+        "one to four names joined by points; each name is a lower-case letter, then lower-case letters, digits and _"
     ),
     r"^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$": "the name of an environment variable, or NAME=value",
     r"^[A-Za-z_][A-Za-z0-9_]*$": "the name of an environment variable",
-    r"^(/|~/)[^\x00]*$": "an absolute path, or begin with ~/",
+    r"^(/|~/)[^\x00]*$": "an absolute path, or a path that begins with ~/",
     r"^[^,]+$": "text without commas",
-    r"^[a-z][a-z0-9_-]{0,63}$": "a lower-case letter, then letters, digits, - and _, 64 characters at most",
-    r"^[a-z0-9][a-z0-9_-]{0,31}$": "a lower-case letter or digit, then these, - and _, 32 characters at most",
+    r"^[a-z][a-z0-9_-]{0,63}$": (
+        "a lower-case letter, then lower-case letters, digits, - and _, 64 characters at most"
+    ),
+    r"^[a-z0-9][a-z0-9_-]{0,31}$": (
+        "a lower-case letter or a digit, then lower-case letters, digits, - and _, 32 characters at most"
+    ),
     r"^[a-z0-9_]{1,40}$": "lower-case letters, digits and underscores, 40 characters at most",
     r"^[a-z_]+:[1-9][0-9]*(x[1-9][0-9]*)?$": "a search with its numbers, such as beam:4",
-    r"^[a-z0-9_]+\.([a-z0-9_]+|\*)$": "a finding code such as plan.unreachable, or a family such as plan.*",
+    r"^[a-z0-9_]+\.([a-z0-9_]+|\*)$": "a finding code such as plan.unreachable, or a family of codes such as plan.*",
     r"^(self|root|further|up [1-9]|role [a-z][a-z0-9_]{0,63}( or up [1-9])?)$": (
-        "self, root, further, up N (1 to 9), role NAME, or role NAME or up N"
+        "self, root, further, up N (N from 1 to 9), role NAME, or `role NAME or up N`"
     ),
     r"^(latest|any|(19|20)[0-9][0-9])$": "latest, any, or a year from 1900 to 2099",
 }

@@ -59,19 +59,20 @@ def read_document(path: Path) -> ParsedFile:
     except FileNotFoundError:
         raise UsageProblem("no such file", place=source, hint=_near_file(path)) from None
     except IsADirectoryError:
-        raise UsageProblem("this is a folder, not a file", place=source, hint="name the file in it") from None
+        raise UsageProblem("this is a folder, not a file", place=source, hint="name a file in this folder") from None
     except OSError as error:
         cause = f"cannot be read: {(error.strerror or str(error)).lower()}"
         raise UsageProblem(cause, place=source, hint="name a file that you may read") from None
     except ValueError:  # The name contains a zero byte.
-        raise UsageProblem("this is not a file name", place=repr(source), hint="name a file that is there") from None
+        raise UsageProblem("this is not a file name", place=repr(source), hint="name an existing file") from None
     if len(data) > FILE_BYTES_MAX:
-        hint = "leave out what is not needed, or name another file"
-        raise UsageProblem(f"the file is over {FILE_BYTES_MAX // 1024} KiB", place=source, hint=hint)
+        hint = "make the file smaller, or name another file"
+        raise UsageProblem(f"the file is larger than {FILE_BYTES_MAX // 1024} KiB", place=source, hint=hint)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise UsageProblem(f"not UTF-8 text (byte {error.start})", place=source, hint="save it as UTF-8") from None
+        cause = f"byte {error.start} of the file is not UTF-8 text"
+        raise UsageProblem(cause, place=source, hint="save the file as UTF-8") from None
     return parse_document(text, source)
 
 
@@ -81,7 +82,7 @@ def _near_file(path: Path) -> str:
     except OSError:
         stems = []
     near_stem = closest(path.stem, stems)
-    return f"did you mean {near_stem + path.suffix!r}?" if near_stem else "name a file that is there"
+    return f"did you mean {near_stem + path.suffix!r}?" if near_stem else "name an existing file"
 
 
 @lru_cache(maxsize=16)  # A host compares the files of a few workflows repeatedly, and parsing YAML is slow.
@@ -100,7 +101,7 @@ def parse_document(text: str, source: str) -> ParsedFile:
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         cause = f"not YAML: {error.problem or error.context}"
-        raise UsageProblem(cause, place=f"{source}{line}", hint="repair this line or the one before") from None
+        raise UsageProblem(cause, place=f"{source}{line}", hint="correct this line or the line before it") from None
     except yaml.reader.ReaderError as error:
         line_number = text.count("\n", 0, error.position) + 1
         hint = "name a text file in YAML"
@@ -139,10 +140,12 @@ class _Limits(yaml.composer.Composer):
         self.count += 1
         if self.count > 2 * NODES_MAX:  # A key is a node too.
             mark = parent.start_mark if parent else None
-            raise yaml.composer.ComposerError(None, None, f"more than {NODES_MAX:,} values", mark)
+            raise yaml.composer.ComposerError(None, None, f"the file has more than {NODES_MAX:,} values", mark)
         if self.depth > DEPTH_MAX:
             mark = parent.start_mark if parent else None
-            raise yaml.composer.ComposerError(None, None, f"nested over {DEPTH_MAX} levels", mark)
+            raise yaml.composer.ComposerError(
+                None, None, f"the values are nested more than {DEPTH_MAX} levels deep", mark
+            )
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
@@ -172,7 +175,7 @@ class _Builder:
         self.count += 1
         self.lines.setdefault(path, node.start_mark.line + 1)
         if self.count > NODES_MAX or len(path) > DEPTH_MAX:
-            raise self._problem("too many values: an alias repeats itself", node, path[:4])
+            raise self._problem("the aliases in this file expand to too many values", node, path[:4])
         if node.tag != _TAGS[type(node)]:
             raise self._problem(f"tag {node.tag} is not allowed", node, path)
         if isinstance(node, yaml.MappingNode):
@@ -207,7 +210,7 @@ class _Builder:
         try:
             return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         except UnicodeDecodeError:
-            raise self._problem("half a surrogate pair is not text", node, path) from None
+            raise self._problem("the text has only one half of a surrogate pair", node, path) from None
 
     def _problem(self, cause: str, node: yaml.Node, path: KeyPath, hint: str = "") -> UsageProblem:
         place = f"{self.source}:{node.start_mark.line + 1} {key_path(path)}".rstrip()

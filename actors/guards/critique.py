@@ -36,7 +36,7 @@ def _judge_critique(artifact: Artifact, context: Context) -> Verdict:  # noqa: A
     fields.text("problem_type_match", required=False)
     remarks = [fields.texts(key) for key in CRITIQUE_LISTS]
     if fields.values is not None and not any(remarks):
-        message = f"the critique says nothing: fill at least one of {', '.join(CRITIQUE_LISTS)}"
+        message = f"the critique has no remark: add one to {', '.join(CRITIQUE_LISTS[:-1])} or {CRITIQUE_LISTS[-1]}"
         fields.check([Finding(code=Code.EMPTY, message=message)])
     return fields.verdict()
 
@@ -58,7 +58,7 @@ def _judge_revised_plan(artifact: Artifact, context: Context) -> Verdict:
     critique, draft = dependency(context, "critique"), dependency(context, "plan")
     if critique is None or draft is None:
         missing = "critique" if critique is None else "draft plan"
-        message = f"no {missing} is among the results that this step requires, so that nothing was compared"
+        message = f"no required step made a {missing}, so nothing was compared"
         return _verdict([Finding(code=Code.NOT_COMPARED, message=message, severity="warning")])
     return _verdict(list(_compare_with_draft(value.value, critique, draft)))
 
@@ -73,7 +73,7 @@ def _compare_with_draft(final: Any, critique: Mapping[str, Any], draft: Mapping[
     if _is_same(draft, before, final, after):
         assessment = critique.get("overall_assessment")
         if assessment != "good":
-            cause = f"the critique says {quote_text(str(assessment))}, and the plan is the draft unchanged"
+            cause = f"the critique rates the draft {quote_text(str(assessment))}, but the plan equals the draft"
             yield Finding(code=Code.CRITIQUE_IGNORED, message=f"{cause}; make the changes that the critique asks for")
         return
     if before is None or after is None:
@@ -82,17 +82,15 @@ def _compare_with_draft(final: Any, critique: Mapping[str, Any], draft: Mapping[
         _compared_content(before, words=False) == _compared_content(after, words=False)
         and critique.get("overall_assessment") != "good"
     ):
-        message = "the plan differs from the draft in words only, in nothing that is carried out or checked"
+        message = "the plan differs from the draft only in its texts, not in what is carried out or checked"
         yield Finding(code=Code.CRITIQUE_NEARLY_IGNORED, message=message, severity="warning")
     old, new = {step.step_id: step for step in before.steps}, {step.step_id: step for step in after.steps}
     for step in sorted(_words(critique, "unnecessary_steps") & old.keys() & new.keys()):
-        message = f"the critique names {quote_text(step)} under unnecessary_steps, and the plan still has it"
+        message = f"the critique names {quote_text(step)} under unnecessary_steps, but the plan still has this step"
         yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
     for step in sorted(_words(critique, "guard_appropriateness") & old.keys() & new.keys()):
         if old[step].guard == new[step].guard:
-            message = (
-                f"the critique names {quote_text(step)} under guard_appropriateness, and the step has the same guard"
-            )
+            message = f"the critique names {quote_text(step)} under guard_appropriateness, but its guard is unchanged"
             yield Finding(code=Code.CRITIQUE_UNHEEDED, message=message, where=step, severity="warning")
 
 

@@ -53,7 +53,7 @@ def _judge_evidence(artifact: Artifact, context: Context) -> Verdict:
         return verdict_of(NAME, ())
     recon = dependency(context, "recon")
     if recon is None:
-        return warn_nothing_to_compare(NAME, "recon")
+        return warn_nothing_to_compare(NAME, "a recon")
     missing = _missing_evidence(claimed, recon)
     findings = warn_if_given(missing, context, Code.EVIDENCE_MISSING) if "steps" in value else list(missing)
     return verdict_of(NAME, findings, len(claimed))
@@ -98,8 +98,8 @@ def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, An
             found[sought] = _occurs_in(sought, text)
         if not found[sought]:
             message = (
-                f"{quote_text(name)} is assumed, but recon does not have it; rely on what recon has; leave out "
-                "what is still to be created"
+                f"{quote_text(name)} is assumed to exist, but recon did not find it; name only what recon found, and "
+                "leave out what does not exist yet"
             )
             tags = (ReasonTag.MISSING_EVIDENCE,)
             yield Finding(code=Code.EVIDENCE_MISSING, message=message, where=where, tags=tags, tokens=(name,))

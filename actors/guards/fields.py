@@ -31,14 +31,16 @@ def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]
     for key, value in config.items():
         place = f"guard_config of {guard}: {key}"
         if key not in known:
-            hint = near(key, known) or f"it knows {', '.join(sorted(known)) or 'no settings'}"
+            hint = near(key, known) or (
+                f"settings: {', '.join(sorted(known))}" if known else "this guard has no settings"
+            )
             raise UsageProblem("unknown setting", place=place, hint=hint)
         if (
             not isinstance(value, list | tuple)
             or not value
             or not all(isinstance(item, str) and item for item in value)
         ):
-            raise UsageProblem("must be a list of names, not empty", place=place)
+            raise UsageProblem("must be a list of at least one name", place=place)
 
 
 def without_settings(name: str, guard: Guard) -> PureGuardFactory:
@@ -67,7 +69,9 @@ class Fields:
         if isinstance(value, Unreadable):
             self.check([Finding(code=value.code, message=value.message)])
         elif not isinstance(value.value, dict):
-            self.check([_finding(Code.NOT_OBJECT, "", f"must be a JSON object, not {_type_name(value.value)}")])
+            self.check(
+                [_finding(Code.NOT_OBJECT, "", f"the artifact must be a JSON object, not {_type_name(value.value)}")]
+            )
         elif len(value.value) > KEYS_MAX:
             message = f"the artifact has {len(value.value):,} keys; at most {KEYS_MAX:,} are read"
             self.check([_finding(Code.TOO_LARGE, "", message)])
@@ -343,13 +347,13 @@ def object_of(artifact: Artifact) -> tuple[dict[str, Any] | None, list[Finding]]
     if isinstance(value, Unreadable):
         return None, [Finding(code=value.code, message=value.message)]
     if not isinstance(value.value, dict):
-        return None, [Finding(code=Code.NOT_OBJECT, message="must be a JSON object")]
+        return None, [Finding(code=Code.NOT_OBJECT, message="the artifact must be a JSON object")]
     return value.value, []
 
 
 def warn_nothing_to_compare(guard: str, what: str) -> Verdict:
     """Return a warning for a guard whose step does not require the result that the guard compares."""
-    message = f"{guard} compared nothing: no {what} is among the results that this step requires"
+    message = f"{guard} compared nothing, because no required step made {what}"
     return verdict_of(guard, [Finding(code=Code.NOTHING_TO_COMPARE, message=message, severity="warning")])
 
 

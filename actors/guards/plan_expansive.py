@@ -231,7 +231,7 @@ def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soun
             text = (
                 f"Not verified: more than {exploration.explored} configurations of successes and failures. "
                 f"Let fewer steps continue after a failure, order independent steps, or let recoveries delete the "
-                f"marks they react to."
+                f"tokens that start them."
             )
             yield Finding(code=Code.TOO_COMPLEX, message=text)
     elif reached is not None and ASSURANCES.index(reached) < ASSURANCES.index(required) and not (dead_ends and rejects):
@@ -242,15 +242,15 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
     coverage = undo_coverage(plan, order, settings.max_explorations)
     for gap in coverage.gaps:
         step, failing = printable(gap.step), printable(gap.failing)
-        what = "may have done its work before its check fails" if step == failing else "may have run before"
+        what = "may have done its work before its check fails" if step == failing else f"may have run before {failing}"
         text = (
-            f"step {step}: {failing} has on_failure undo, and {step} {what} ({_trace_text(gap.trace)}), but no "
-            f"`undo` says how it is undone. Give {step} an `undo`: a tool, nothing, or irreversible."
+            f"step {step}: {failing} has on_failure undo, and {step} {what} ({_trace_text(gap.trace)}). But {step} "
+            f"has no `undo`. Give {step} an `undo`: a tool, nothing, or irreversible."
         )
         yield Finding(code=Code.NO_UNDO, where=gap.step, message=text, trace=gap.trace)
     if not coverage.complete:
         text = (
-            f"Not verified whether all steps can be undone: more than {coverage.explored} configurations. "
+            f"Not verified that all steps can be undone: the plan has more than {coverage.explored} configurations. "
             "Give every step an `undo`."
         )
         yield Finding(code=Code.TOO_COMPLEX, message=text)
@@ -268,15 +268,15 @@ def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
             break
     for cause, end in by_cause.items():
         text = (
-            f"Dead end after {_trace_text(end.trace)}: nothing is ready and the goal lacks {quote_names(end.missing)}."
-            f"{_waiting_clause(plan, end.trace)}{_advice(plan, cause)}"
+            f"Dead end after {_trace_text(end.trace)}: no step is ready, and the goal still lacks "
+            f"{quote_names(end.missing)}.{_waiting_clause(plan, end.trace)}{_advice(plan, cause)}"
         )
         where = cause.rpartition(":")[0]
         yield Finding(code=Code.DEAD_END, where=where, message=text, tokens=end.missing, trace=end.trace)
     if exploration.trap is not None:
         text = (
-            f"After {_trace_text(exploration.trap)} the run goes on for ever: no trace from there ends, and none is "
-            f"handed over. Let the steps delete the tokens that start them, or let one of them escalate."
+            f"After {_trace_text(exploration.trap)}, the plan never ends and never hands over to a person. "
+            f"Let the steps delete the tokens that start them, or set on_failure of one of them to escalate."
         )
         where = exploration.trap[-1].rpartition(":")[0] if exploration.trap else ""
         yield Finding(code=Code.DEAD_END, where=where, message=text, trace=exploration.trap)
@@ -295,17 +295,17 @@ def _advice(plan: Plan, cause: str) -> str:
     shown = printable(step_id)
     if name == FAIL:
         return (
-            f" Add a step that reacts to the failure_effects of {shown} and makes what is missing, "
+            f" Add a step that needs the failure_effects of {shown} and makes the missing tokens, "
             f"or set on_failure of {shown} to escalate."
         )
     outcomes = (item for step in plan.steps if step.step_id == step_id for item in step.outcomes)
     outcome = next((item for item in outcomes if item.name == name), None)
     if outcome is None:
-        return " Add a step that leads from there to the goal."
+        return " Add a step that leads from this point to the goal."
     which = f"the outcome '{printable(name)}' of {shown}"
     if not outcome.effects:
-        return f" Give {which} a token of its own in effects, and add a step that needs it and leads on to the goal."
-    return f" Add steps that need {quote_names(outcome.effects)}, which {which} makes, and that lead on to the goal."
+        return f" Add a token to the effects of {which}, and a step that needs this token and leads to the goal."
+    return f" Add steps that need {quote_names(outcome.effects)} from {which} and that lead to the goal."
 
 
 def _waiting_clause(plan: Plan, trace: Sequence[str]) -> str:
@@ -321,17 +321,17 @@ def _waiting_clause(plan: Plan, trace: Sequence[str]) -> str:
         for step in sorted(plan.steps, key=lambda step: step.step_id)
         if step.step_id not in end.settled and step.dependencies <= end.settled
     ]
-    return f" There {'; '.join(waiting[:ITEMS_MAX])}." if waiting else ""
+    return f" At this point, {'; '.join(waiting[:ITEMS_MAX])}." if waiting else ""
 
 
 def _invariant_finding(invariant: Invariant, index: int, broken: BrokenInvariant) -> Finding:
     trace = broken.trace
-    parts = [f"{quote_names(broken.missing)} must hold and does not"] if broken.missing else []
-    parts += [f"{quote_names(broken.wrong)} must not hold and does"] if broken.wrong else []
-    when = f" while {quote_names(invariant.when)} holds" if invariant.when else ""
+    parts = [f"{quote_names(broken.missing)} must hold but does not"] if broken.missing else []
+    parts += [f"{quote_names(broken.wrong)} must not hold but does"] if broken.wrong else []
+    when = f"while {quote_names(invariant.when)} holds, " if invariant.when else ""
     text = (
         f"invariants[{index}] is broken {f'after {_trace_text(trace)}' if trace else 'at the start'}: "
-        f"{' and '.join(parts)}{when}. Change the order or the effects of these steps."
+        f"{when}{' and '.join(parts)}. Change the order or the effects of the steps."
     )
     where = trace[-1].rpartition(":")[0] if trace else f"invariants[{index}]"
     tokens = tuple(sorted({*broken.missing, *broken.wrong}))
@@ -340,8 +340,8 @@ def _invariant_finding(invariant: Invariant, index: int, broken: BrokenInvariant
 
 def _assurance_finding(reached: str, required: str, exploration: Exploration) -> Finding:
     loop = exploration.loop if reached == "strong_cyclic" else None
-    reason = f" It can go round and round: {_trace_text(loop)}." if loop else ""
-    text = f"The plan's assurance is {reached}, and {required} is required.{reason}"
+    reason = f" It can repeat these steps without end: {_trace_text(loop)}." if loop else ""
+    text = f"The plan's assurance is {reached}, but {required} is required.{reason}"
     where = loop[-1].rpartition(":")[0] if loop else ""
     return Finding(code=Code.ASSURANCE_TOO_LOW, where=where, message=text, trace=loop)
 

@@ -107,7 +107,7 @@ def _check_budgets(plan: Plan, settings: Settings) -> Iterator[Finding]:
     if needed > total:
         text = (
             f"The steps' retry_budgets add up to {needed}, more than total_retry_budget ({total}); "
-            f"lower some of them, or raise the total to at least {needed}."
+            f"lower some retry_budgets, or raise total_retry_budget to at least {needed}."
         )
         yield Finding(code=Code.BUDGET_OVER_TOTAL, where="total_retry_budget", message=text)
     if total > settings.r_max:
@@ -120,7 +120,7 @@ def _check_nominal(result: Soundness, plan: Plan, order: StepOrder) -> None:
         _check_run(result, plan, order)
     except OutOfWork:
         text = (
-            "Not verified: too many steps delete tokens and too many others make them again. "
+            "Not verified: too many steps delete tokens that too many other steps make again. "
             "Order these steps one after the other, or split the plan."
         )
         result.findings.append(Finding(code=Code.TOO_COMPLEX, message=text, where="steps"))
@@ -185,11 +185,12 @@ def _precondition_finding(
 ) -> Finding:
     """Return the error about preconditions that are unmet for one cause. `late` are the steps that wait for `step`."""
     name, tokens = printable(step.step_id), quote_names(condition.token for condition in unmet)
+    noun = "this token" if len(unmet) == 1 else "these tokens"
     match cause:
         case UncertaintyCause.NOT_PRODUCED:
             text = (
-                f"step {name} needs {tokens}, which no other step makes and initial_state does not hold. "
-                f"Add a step that has it in effects and make {name} depend on that step, or remove the precondition."
+                f"step {name} needs {tokens}, but neither initial_state nor the effects of another step contain "
+                f"{noun}. Let {name} depend on a step that makes {noun}, or remove the precondition."
             )
         case UncertaintyCause.NOT_ORDERED:
             producers = dict.fromkeys(step_id for condition in unmet for step_id in condition.steps)
@@ -197,12 +198,12 @@ def _precondition_finding(
             text = f"step {name} needs tokens that may be made too late: {_list_steps(unmet)}. " + (
                 f"Add {id_list(early)} to the dependencies of {name}."
                 if early
-                else f"These steps wait for {name} themselves; let an earlier step make the tokens."
+                else f"But these steps wait for {name}; let an earlier step make the tokens."
             )
         case UncertaintyCause.DELETED:
             text = (
-                f"step {name} needs tokens that may be deleted in between: {_list_steps(unmet)}. Let the deleting step "
-                f"depend on {name}, or add a step between the two that makes the token again."
+                f"step {name} needs tokens that may be deleted before it starts: {_list_steps(unmet)}. Let the "
+                f"deleting step depend on {name}, or add a step between these two steps that makes the token again."
             )
         case _:
             assert_never(cause)
@@ -221,10 +222,10 @@ def _unproduced_finding(step: Step, tokens: list[str]) -> Finding:
 
 
 def _contingent_dependency_finding(step: Step, contingent: frozenset[str]) -> Finding:
-    names = id_list(sorted(contingent & step.dependencies))
+    name, names = printable(step.step_id), id_list(sorted(contingent & step.dependencies))
     text = (
-        f"step {printable(step.step_id)} depends on {names}, which only runs after a failure, so it never starts when "
-        f"nothing fails. Remove that dependency; join the recovery through a token that both ways make."
+        f"step {name} depends on {names}, which runs only after a failure, so {name} never starts if nothing fails. "
+        f"Remove the dependency, and let {name} need a token that is made both with and without the failure."
     )
     return Finding(code=Code.BLOCKED_DEPENDENCY, where=step.step_id, message=text)
 
@@ -270,8 +271,8 @@ def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings:
     elif not whole:
         names = id_list(order.steps[index].step_id for index in idle)
         text = (
-            f"Not verified: whether any trace runs {names}; none of the first {exploration.explored} configurations "
-            f"of successes and failures does."
+            f"Not verified: no trace runs {names} in the first {exploration.explored} configurations "
+            f"of successes and failures."
         )
         result.findings.append(Finding(code=Code.TOO_COMPLEX, message=text, where="steps", severity="warning"))
 
@@ -280,12 +281,16 @@ def _idle_finding(step: Step, lost: Sequence[str] = (), produced: AbstractSet[st
     """Return the error that a step runs on no trace. `lost` are its needed tokens that nothing makes."""
     name = printable(step.step_id)
     text = (
-        f"step {name} never runs: on no trace of successes and failures is it pending with its dependencies settled "
-        f"while {quote_names(step.preconditions)} hold. Keep what it needs from being deleted, or remove {name}."
+        f"step {name} never runs: no trace of successes and failures reaches a point at which its dependencies have "
+        f"ended and {quote_names(step.preconditions)} hold. Let no step delete what {name} needs, or remove {name}."
     )
     if lost:
         near = closest(lost[0], produced) if len(lost[0]) <= NEAR_LENGTH_MAX and len(produced) <= NEAR_MAX else ""
-        hint = f"did you mean '{printable(near)}'?" if near else "add it to the effects of a step or of an outcome."
+        hint = (
+            f"did you mean '{printable(near)}'?"
+            if near
+            else "add these tokens to the effects of a step or of an outcome."
+        )
         text = f"step {name} never runs: no step, outcome or failure makes {quote_names(lost)}; {hint}"
     return Finding(
         code=Code.FAILURE_UNREACHABLE, where=step.step_id, message=text, tokens=tuple(sorted(step.preconditions))
@@ -306,7 +311,8 @@ def _unreachable_finding(step: Step, lost: list[str], makers: list[str]) -> Find
     `makers` are the steps whose failure would make these tokens with `on_failure: continue`.
     """
     name = printable(step.step_id)
-    text = f"step {name} waits for {quote_names(lost)}, but no failure can bring that about" + (
+    noun = "this token" if len(lost) == 1 else "these tokens"
+    text = f"step {name} waits for {quote_names(lost)}, but no failure makes {noun}" + (
         f": set on_failure of {id_list(makers)} to continue, or remove {name}." if makers else "."
     )
     return Finding(code=Code.FAILURE_UNREACHABLE, where=step.step_id, message=text, tokens=tuple(lost))
@@ -326,20 +332,22 @@ def _goal_finding(unmet: Unmet, late: list[str]) -> Finding:
     token = quote_names([unmet.token])
     if unmet.cause is UncertaintyCause.DELETED:
         text = (
-            f"The goal needs {token}, but {id_list(unmet.steps)} may delete it before the end. "
-            f"Add a step after it that makes {token} again, or order it before the step that makes {token}."
+            f"The goal needs {token}, but {id_list(unmet.steps)} may delete {token} before the end. "
+            f"Add a later step that makes {token} again, or order the deleting step before the step that makes it."
         )
         return Finding(code=Code.GOAL_DELETED, where="goal_state", message=text, tokens=(unmet.token,))
     after = f"; {id_list(late)} makes it only after a failure" if late else ""
-    text = f"The goal needs {token}, which no step makes when nothing fails{after}. Add a step that has it in effects."
+    text = f"The goal needs {token}, but no step makes it if nothing fails{after}. Add {token} to a step's effects."
     return Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=(unmet.token,))
 
 
 def _orphan_finding(step: Step) -> Finding:
-    makes = quote_names(step.effects) if step.effects else "nothing"
+    reason = "it makes nothing"
+    if step.effects:
+        reason = f"it makes {quote_names(step.effects)}, which nothing on the way to the goal needs"
     text = (
-        f"step {printable(step.step_id)} makes {makes}, which neither the goal nor a step on the way to it needs; "
-        f"remove the step, or say in preconditions what it is good for."
+        f"step {printable(step.step_id)} does not help to reach the goal: {reason}. "
+        f"Remove the step, or let a later step need a token that it makes."
     )
     return Finding(
         code=Code.ORPHAN_STEP, where=step.step_id, message=text, severity="warning", tokens=tuple(sorted(step.effects))
@@ -348,7 +356,7 @@ def _orphan_finding(step: Step) -> Finding:
 
 def _redundant_finding(step: Step) -> Finding:
     name, tokens = printable(step.step_id), quote_names(step.effects)
-    text = f"step {name} only makes {tokens}, which holds already; it may be left out."
+    text = f"step {name} makes only {tokens}, which already holds; the step may be left out."
     return Finding(
         code=Code.REDUNDANT_STEP,
         where=step.step_id,
@@ -384,14 +392,14 @@ def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: 
     result.score = 0.8
     if not exploration.complete:
         explored = exploration.explored
-        text = f"Not verified: no trace to the goal among the first {explored} configurations; make it simpler."
+        text = f"Not verified: none of the first {explored} configurations reaches the goal; make the plan simpler."
         result.findings.append(Finding(code=Code.TOO_COMPLEX, message=text, where="goal_state"))
         return
     result.unmet = list(exploration.closest_missing)
     kind = "policy" if plan.is_policy else "plan"
-    text = f"No trace of this {kind} ends with the goal; the closest still lacks {quote_names(result.unmet)}."
+    text = f"No trace of this {kind} reaches the goal; the closest trace still lacks {quote_names(result.unmet)}."
     if not result.unmet:
-        text = f"No trace of this {kind} ends: some step stays ready for ever. Let each step delete what starts it."
+        text = f"No trace of this {kind} ends, because a step is always ready. Let each step delete what starts it."
     result.findings.append(
         Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=tuple(result.unmet))
     )

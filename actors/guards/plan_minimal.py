@@ -92,7 +92,7 @@ def _check_requirements(plan: Plan) -> Iterator[Finding]:
     for step in plan.steps:
         if not known.issuperset(step.satisfies):
             unknown = quote_names(sorted(step.satisfies - known))
-            text = f"step {printable(step.step_id)}: satisfies names no requirement of this plan: {unknown}."
+            text = f"step {printable(step.step_id)}: satisfies names unknown requirements of this plan: {unknown}."
             yield Finding(code=Code.UNKNOWN_REQUIREMENT, where=step.step_id, message=text, severity="warning")
 
 
@@ -102,14 +102,16 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
         for step_id, count in sorted(Counter(step.step_id for step in plan.steps).items()):
             if count > 1:
                 yield _step_error(
-                    step_id, Code.DUPLICATE_ID, f"{count} steps have this step_id; give each step its own."
+                    step_id, Code.DUPLICATE_ID, f"{count} steps have this step_id; give each step its own step_id."
                 )
     repeatable = sum(step.repeatable for step in plan.steps)
     similar = sorted(name for name in known if len(name) <= NEAR_LENGTH_MAX) if len(known) <= NEAR_MAX else []
     searched, allowed = 0, quote_names(settings.guard_catalog, limit=30)
     for step in sorted(plan.steps, key=attrgetter("step_id")):
         if step.step_id in RESERVED_IDS:
-            yield _step_error(step.step_id, Code.RESERVED_ID, "this is a word of on_failure; choose another step_id.")
+            yield _step_error(
+                step.step_id, Code.RESERVED_ID, "this step_id is a word that on_failure uses; choose another step_id."
+            )
         if not known.issuperset(step.dependencies):
             yield _dependency_finding(step, known, similar if searched < NEAR_STEPS_MAX else [])
             searched += 1
@@ -117,19 +119,20 @@ def _check_steps(plan: Plan, settings: Settings) -> Iterator[Finding]:
             yield _guard_finding(step, allowed)
         if step.on_failure not in RESERVED_IDS and step.on_failure not in known:
             target = printable(step.on_failure)
-            text = f"on_failure names no step: '{target}'; use escalate, continue, never, undo, or a step_id."
+            text = f"on_failure names an unknown step '{target}'; use escalate, continue, never, undo, or a step_id."
             yield _step_error(step.step_id, Code.UNKNOWN_TARGET, text)
         if not 1 <= step.retry_budget <= BUDGET_MAX:
             yield _budget_finding(step.step_id, f"step {printable(step.step_id)}: retry_budget", step.retry_budget)
         yield from _check_outcomes(step)
         if step.repeatable and step.dependencies and repeatable == len(plan.steps):
             text = (
-                f"a repeatable step has no dependencies; remove {quote_names(step.dependencies)} and use preconditions."
+                f"a repeatable step must have no dependencies; remove {quote_names(step.dependencies)}, and use "
+                f"preconditions."
             )
             yield _step_error(step.step_id, Code.MIXED_REPEATABLE, text)
     if 0 < repeatable < len(plan.steps):
         others = sorted(step.step_id for step in plan.steps if not step.repeatable)
-        text = f"Either all steps are repeatable or none is; not repeatable: {id_list(others)}."
+        text = f"Either all steps or no steps must be repeatable; these are not: {id_list(others)}."
         yield Finding(code=Code.MIXED_REPEATABLE, where=others[0], message=text)
     if not 1 <= plan.total_retry_budget <= BUDGET_MAX:
         yield _budget_finding("total_retry_budget", "total_retry_budget", plan.total_retry_budget)
@@ -140,15 +143,17 @@ def _check_outcomes(step: Step) -> Iterator[Finding]:
     for name, count in sorted(Counter(names).items()):
         shown = printable(name)
         if not name:
-            yield _step_error(step.step_id, Code.BAD_OUTCOME, "an outcome has no name; give each its own.")
+            yield _step_error(step.step_id, Code.BAD_OUTCOME, "an outcome has no name; give each outcome its own name.")
         elif name in RESERVED_OUTCOMES:
             text = (
-                f"'{shown}' cannot name an outcome: a failure is not an outcome (on_failure says what follows it), and "
-                f"a success without outcomes has only the effects of its step. Name what the result says."
+                f"an outcome must not be named '{shown}': on_failure is for failures, and a success needs no name. "
+                f"Name the outcome after what the result says."
             )
             yield _step_error(step.step_id, Code.BAD_OUTCOME, text)
         elif count > 1:
-            yield _step_error(step.step_id, Code.BAD_OUTCOME, f"{count} outcomes are named '{shown}'; name each once.")
+            yield _step_error(
+                step.step_id, Code.BAD_OUTCOME, f"{count} outcomes are named '{shown}'; give each its own name."
+            )
 
 
 def _step_error(step_id: str, code: Code, text: str) -> Finding:
@@ -157,7 +162,7 @@ def _step_error(step_id: str, code: Code, text: str) -> Finding:
 
 def _budget_finding(where: str, name: str, value: int) -> Finding:
     number = describe_value(value).removeprefix("the number ")
-    text = f"{name} must be between 1 and {BUDGET_MAX}, not {number}; it counts all attempts, the first included."
+    text = f"{name} must be between 1 and {BUDGET_MAX}, not {number}; it counts all attempts, including the first."
     return Finding(code=Code.BAD_BUDGET, where=where, message=text)
 
 
@@ -165,15 +170,15 @@ def _dependency_finding(step: Step, known: set[str], similar: list[str]) -> Find
     """Return the error that some dependencies name no step. `similar` are the ids that may be suggested."""
     unknown = sorted(step.dependencies - known)
     near = closest(unknown[0], similar) if len(unknown[0]) <= NEAR_LENGTH_MAX else ""
-    hint = f"did you mean '{printable(near)}'?" if near else "name existing step_ids or add the steps."
+    hint = f"did you mean '{printable(near)}'?" if near else "name existing step_ids, or add the missing steps."
     return _step_error(
-        step.step_id, Code.UNKNOWN_DEPENDENCY, f"dependencies name no step of this plan: {quote_names(unknown)}; {hint}"
+        step.step_id, Code.UNKNOWN_DEPENDENCY, f"dependencies name unknown steps: {quote_names(unknown)}; {hint}"
     )
 
 
 def _guard_finding(step: Step, allowed: str) -> Finding:
     if not step.guard:
-        text = f"step {printable(step.step_id)}: no guard checks this step; choose one of {allowed}."
+        text = f"step {printable(step.step_id)}: no guard checks this step; choose a guard from {allowed}."
         return Finding(code=Code.UNKNOWN_GUARD, where=step.step_id, message=text, severity="warning")
     text = f"unknown guard '{printable(step.guard)}'; choose one of {allowed}."
     return _step_error(step.step_id, Code.UNKNOWN_GUARD, text)
@@ -182,7 +187,7 @@ def _guard_finding(step: Step, allowed: str) -> Finding:
 def _check_cycles(plan: Plan) -> Iterator[Finding]:
     for cycle in cycles(plan):
         path = " needs ".join((*map(printable, cycle[:20]), printable(cycle[0]) if len(cycle) <= 20 else "…"))
-        text = f"dependencies run in a circle, so none of these steps can ever start: {path}. Remove one dependency."
+        text = f"these steps depend on each other, so none of them can start: {path}. Remove one dependency."
         yield Finding(code=Code.CYCLE, where=cycle[0], message=text)
 
 
@@ -195,7 +200,7 @@ def _check_targets(plan: Plan, order: StepOrder) -> Iterator[Finding]:
         target = order.index.get(step.on_failure, index)
         if target != index and not order.ancestors[index] >> target & 1:
             text = (
-                f"on_failure can only go back to this step or to one that it depends on, and it does not depend on "
-                f"{printable(step.on_failure)}; add that dependency, or name another step."
+                f"on_failure must name this step or a step that it depends on, but it does not depend on "
+                f"{printable(step.on_failure)}; add this dependency, or name another step."
             )
             yield _step_error(step.step_id, Code.UNKNOWN_TARGET, text)

@@ -70,7 +70,7 @@ def read_settings(config: Mapping[str, Any]) -> Settings:
     assurance = config.get("assurance", Settings().assurance)
     if assurance not in ASSURANCES:
         raise UsageProblem(
-            f"{assurance!r} is not an assurance", place="guard_config.assurance", hint=f"one of {', '.join(ASSURANCES)}"
+            f"{assurance!r} is not an assurance", place="guard_config.assurance", hint=f"use {' or '.join(ASSURANCES)}"
         )
     return Settings(
         guard_catalog=_catalog(config.get("guard_catalog", ())),
@@ -85,9 +85,9 @@ def _catalog(value: Any) -> frozenset[str]:
     names = value["only"] if replaces else value
     if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str) for name in names):
         raise UsageProblem(
-            "must be a list of guard names",
+            "guard_catalog must be a list of guard names",
             place="guard_config.guard_catalog",
-            hint="a list adds to the default names, {only: [...]} replaces them",
+            hint="a list adds guards to the default guards, and {only: [...]} replaces the default guards",
         )
     return frozenset(names) if replaces else GUARD_CATALOG | frozenset(names)
 

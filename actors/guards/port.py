@@ -195,7 +195,7 @@ class Composite(Config):
     def _require_one_kind(self) -> "Composite":
         given = self.model_dump(exclude_none=True)
         if len(given) != 1 or not next(iter(given.values())):
-            raise config_error("a composite guard has exactly one of all_of, first_failure, majority, with its guards")
+            raise config_error("a composite guard must have one list of guards: all_of, first_failure or majority")
         return self
 
     @property

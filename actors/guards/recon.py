@@ -42,14 +42,14 @@ def _judge_recon(artifact: Artifact, context: Context) -> Verdict:
     )
     for key, listed in lists.items():
         if len(listed) > ITEMS_MAX:
-            message = f"{key} has {len(listed)} items; at most {ITEMS_MAX} will do"
+            message = f"{key} has {len(listed)} items; at most {ITEMS_MAX} are allowed"
             fields.check([Finding(code=Code.TYPE, message=message, where=key)])
         elif listed:
             fields.check(_check_items(key, listed, search, rejects=key in LITERAL and rejects))
     if quotes:
         fields.check(_check_items(REQUIREMENTS, quotes[:ITEMS_MAX], search, rejects=rejects))
     if fields.values is not None and not any(lists.values()) and not quotes:
-        message = "nothing was found in the problem's text; every list is empty"
+        message = "every list is empty, so nothing was found in the problem's text"
         fields.check([Finding(code=Code.NOTHING_FOUND, message=message, severity="warning")])
     return fields.verdict()
 
@@ -60,7 +60,7 @@ def _quotes(fields: Fields) -> Iterator[tuple[int, str]]:
         requirement = next(requirements_in([item]), None)
         where = f"{REQUIREMENTS}[{index}]"
         if requirement is None:
-            message = f"{where} must have a kind, a text, a quote and a source; it is left out"
+            message = f"{where} must have a kind, a text, a quote and a source; this requirement is left out"
             fields.check([Finding(code=Code.TYPE, message=message, where=where, severity="warning")])
         else:
             yield index, requirement.quote
@@ -90,19 +90,21 @@ def _check_items(key: str, items: list[tuple[int, str]], search: ItemSearch, *, 
 
     If the search reaches its limit, a last finding says so.
     """
-    advice = "quote it as written there"
+    advice = "quote the text exactly"
     if not rejects and key in {*LITERAL, REQUIREMENTS}:
-        advice = "it is left out"
+        advice = "the item is left out"
     for index, item in items:
         occurs = search.finds(item)
         if occurs is None:
-            message = f"{key} was searched up to item {index}: the lists are too long for a text of this length"
+            message = (
+                f"{key}[{index}] and later items were not checked: the lists are too long for a text of this length"
+            )
             yield Finding(code=Code.TOO_LARGE, message=message, where=key)
             return
         if not occurs:
             yield Finding(
                 code=Code.NOT_IN_TEXT,
-                message=f"{key}[{index}] {quote_text(item)} does not stand in the problem's text; {advice}",
+                message=f"{key}[{index}] {quote_text(item)} is not in the problem's text; {advice}",
                 where=f"{key}[{index}]",
                 severity="error" if rejects else "warning",
                 tokens=(item,),

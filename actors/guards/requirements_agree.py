@@ -61,7 +61,7 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
     for where, asked in _find_ambiguities(stated, context):
         yield _conflict_finding(Code.AMBIGUOUS, where, asked, context)
     if not any(item.kind == RequirementKind.GOAL for item in stated) and fallback_goal(context.user_texts) is None:
-        question = "What should be true when the work is done, as the problem states no goal?"
+        question = "The problem states no goal, so what should be true when the work is done?"
         yield _conflict_finding(Code.REQUIREMENT_MISSING, "requirements", inquiry(question), context)
 
 
@@ -77,8 +77,8 @@ def _conflict_question(one: Requirement, other: Requirement, what: str) -> Inqui
     shown = "\n".join(f"{QUOTE_MARK}{one_line(item.quote)}" for item in (one, other))
     if len(quotes) < 2 or not all(quotes):
         return inquiry(text, shown=shown)
-    choices = dict.fromkeys(quotes, "This one holds, and the other is dropped.")
-    return inquiry(text, shown=shown, choices={**choices, NEITHER: "Neither is asked for any more."}, schema=TEXT)
+    choices = dict.fromkeys(quotes, "This requirement holds, and the other requirement is dropped.")
+    return inquiry(text, shown=shown, choices={**choices, NEITHER: "Both requirements are dropped."}, schema=TEXT)
 
 
 def _reading_question(item: Requirement) -> Inquiry:
@@ -86,7 +86,7 @@ def _reading_question(item: Requirement) -> Inquiry:
     return inquiry(
         READING,
         shown=f"- {one_line(item.quote)}",
-        choices={reading: "The passage is taken in this sense." for reading in readings if reading},
+        choices={reading: "The passage has this meaning." for reading in readings if reading},
         schema=TEXT,
     )
 
@@ -113,7 +113,7 @@ def _open_value_questions(context: Context) -> list[tuple[str, Inquiry]]:
     questions = []
     for demand in demands_of(user_texts_in(context)).holding:
         if words := open_value(demand.demand):
-            text = f"What is to stand in place of '{words}' in the sentence below, which leaves it open?"
+            text = f"Which value should replace '{words}' in the sentence below?"
             questions.append((demand.demand.id, inquiry(text, shown=one_line(demand.demand.quote))))
     questions.sort(key=lambda pair: was_asked(context, pair[1].whole))
     return questions[:OPEN_VALUES_MAX]
@@ -139,7 +139,7 @@ def _contradicted_goals(stated: Sequence[Requirement]) -> Iterator[_Pair]:
             (forbidden[name] for name in map(comparable_name, (item.text, *item.tokens)) if name in forbidden), None
         )
         if other is not None and _rank(item) == _rank(other):
-            yield item.id, item, other, "one wants what the other forbids"
+            yield item.id, item, other, "one requires what the other forbids"
 
 
 def _find_conflicting_limits(stated: Sequence[Requirement]) -> Iterator[_Pair]:
@@ -154,7 +154,7 @@ def _find_conflicting_limits(stated: Sequence[Requirement]) -> Iterator[_Pair]:
             assert first.limit is not None
             assert other.limit is not None
             if comparable_name(first.limit.value) != comparable_name(other.limit.value):
-                yield first.id, first, other, "they give one limit two values"
+                yield first.id, first, other, "they give two values for one limit"
                 break
 
 

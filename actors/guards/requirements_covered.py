@@ -114,7 +114,7 @@ def _check_coverage(plan: Plan, results: Sequence[CheckedRequirement]) -> Iterat
             message = f"{name} is not covered: {_uncovered_reason(item, plan)}"
             yield Finding(code=Code.UNCOVERED, message=message, where=item.id, tags=_VIOLATION)
         for step in steps if standing is RequirementStanding.VIOLATED else ():
-            message = f"step {printable(step)} breaks {name}; reach the goal without it"
+            message = f"step {printable(step)} breaks {name}; reach the goal without this step"
             yield Finding(code=Code.VIOLATED, message=message, where=step, tags=_VIOLATION)
     yield from _check_order(plan)
 
@@ -123,12 +123,12 @@ def _uncovered_reason(item: Requirement, plan: Plan) -> str:
     tokens = [token for token in item.tokens if token in plan.goal_state]
     satisfying = sorted(step.step_id for step in plan.steps if item.id in step.satisfies)
     if not item.tokens:
-        return "name under its 'tokens' the tokens of goal_state that hold once it is reached"
+        return "its 'tokens' are empty; list the tokens of goal_state that hold once this goal is reached"
     if not tokens:
         return f"none of its tokens is in goal_state: {quote_names(item.tokens)}"
     if not satisfying:
-        return f"no step satisfies it; write the id under 'satisfies' of a step that leads to {quote_names(tokens)}"
-    return f"what {id_list(satisfying)} makes does not lead to {quote_names(tokens)}"
+        return f"no step satisfies it; add its id to 'satisfies' of a step that leads to {quote_names(tokens)}"
+    return f"the effects of {id_list(satisfying)} do not lead to {quote_names(tokens)}"
 
 
 def _check_order(plan: Plan) -> Iterator[Finding]:
@@ -138,14 +138,14 @@ def _check_order(plan: Plan) -> Iterator[Finding]:
     for item in goals.values():
         unknown = sorted(set(item.depends_on) - goals.keys())
         if unknown:
-            message = f"requirement {printable(item.id)}: depends_on names no goal: {quote_names(unknown)}"
+            message = f"requirement {printable(item.id)}: depends_on names unknown goals: {quote_names(unknown)}"
             yield Finding(code=Code.UNKNOWN_REQUIREMENT, message=message, where=item.id, severity="warning")
     waiting = {name: {other for other in item.depends_on if other in goals} for name, item in goals.items()}
     while free := {name for name, others in waiting.items() if not others}:
         waiting = {name: others - free for name, others in waiting.items() if name not in free}
     if waiting:
         first, *_ = sorted(waiting)
-        message = f"these goals wait for each other, so that none can be reached first: {id_list(sorted(waiting))}"
+        message = f"these goals depend on each other, so none can be reached first: {id_list(sorted(waiting))}"
         yield Finding(code=Code.GOAL_CYCLE, message=message, where=first)
 
 
@@ -160,7 +160,7 @@ def _check_tools(plan: Plan) -> Iterator[Finding]:
         for used in (step.generator, step.guard):
             tool, item = forbidden.get(normalize_name(used), ("", None))
             if item is not None and used and comparable_name(used) != comparable_name(tool):
-                why = f"{quote_text(tool)} is forbidden ({item.id})"
+                why = f"the similar name {quote_text(tool)} is forbidden by requirement {item.id}"
                 message = f"step {printable(step.step_id)} uses {quote_text(used)}; {why}"
                 yield Finding(code=Code.NEARLY_VIOLATED, message=message, where=step.step_id, severity="warning")
 
@@ -172,8 +172,8 @@ def _check_steps(plan: Plan) -> Iterator[Finding]:
         satisfied = step.satisfies - shown_only
         if len(satisfied) > SATISFIED_MAX:
             message = (
-                f"step {printable(step.step_id)} satisfies {len(satisfied)} requirements; more than "
-                f"{SATISFIED_MAX} cannot be told apart by one check"
+                f"step {printable(step.step_id)} satisfies {len(satisfied)} requirements; one check can tell at most "
+                f"{SATISFIED_MAX} requirements apart, so split the step"
             )
             yield Finding(code=Code.MANY_SATISFIED, message=message, where=step.step_id, severity="warning")
 
@@ -209,20 +209,20 @@ def _missing_demands(table: DemandTable) -> Iterator[Finding]:
     for row in missing[:FINDINGS_MAX]:
         quote = shorten(row.quote, QUOTE_MAX)
         unstated = row.requirement is None
-        message = f'the text demands "{quote}", which is in no step; {_advice(row)}'
+        message = f'the text demands "{quote}", but no step covers this demand; {_advice(row)}'
         tag = ReasonTag.MISSING_EVIDENCE if unstated else ReasonTag.REQUIREMENT_VIOLATION
         yield Finding(code=Code.DEMAND_IN_NO_STEP, message=message, where=row.id, tags=(tag,))
     more = len(missing) - FINDINGS_MAX
     if more > 0:
-        message = f"{format_count(more, 'demand')} more of the text {'is' if more == 1 else 'are'} in no step"
+        message = f"{format_count(more, 'more demand')} of the text {'is' if more == 1 else 'are'} in no step"
         yield Finding(code=Code.DEMAND_IN_NO_STEP, message=message, where="requirements")
 
 
 def _advice(row: TableRow) -> str:
     if row.requirement is not None:
-        return f"write {row.requirement} under 'satisfies' of a step that leads to the goal, and break it nowhere"
-    stated = f"state it as a requirement of kind {row.kind} with these words as its quote"
-    return f"{stated}, and have a step satisfy it" if row.kind == RequirementKind.GOAL else stated
+        return f"add {row.requirement} to 'satisfies' of a step that leads to the goal, and let no step break it"
+    stated = f"add a requirement of kind {row.kind} with these words as its quote"
+    return f"{stated}, and let a step satisfy this requirement" if row.kind == RequirementKind.GOAL else stated
 
 
 make_requirements_covered = without_settings(REQUIREMENTS_COVERED, _judge_coverage)

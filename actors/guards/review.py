@@ -18,13 +18,13 @@ REJECT = "reject:"
 SCHEMA: dict[str, Any] = {
     "type": "string",
     "pattern": r"^approve$|^reject: *\S",
-    "description": "approve, or reject: and the reason",
+    "description": "approve, or reject: followed by the reason",
 }
 """The schema of a review. The reason of a rejection is the feedback for the next attempt."""
 
 
 def _reject_unreviewed(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature
-    return verdict_without_answer("there is nobody to ask")
+    return verdict_without_answer("no person can be asked for a review")
 
 
 def includes_review(guard: str | Composite) -> bool:

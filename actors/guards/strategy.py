@@ -99,7 +99,7 @@ def _check_key_steps(items: list[Any]) -> Iterator[Finding]:
             )
             yield Finding(code=Code.EMPTY if blank else Code.TYPE, message=message, where=where)
         elif step.id and step.id in seen:
-            message = f"{where}: the id {quote_text(step.id)} is used twice; give each key step its own"
+            message = f"{where}: the id {quote_text(step.id)} is used twice; give each key step its own id"
             yield Finding(code=Code.CHOICE, message=message, where=where)
         else:
             seen.add(step.id)
@@ -122,7 +122,7 @@ def _judge_strategy_type(artifact: Artifact, context: Context) -> Verdict:
     analysis = dependency(context, "analysis")
     found = None if analysis is None else analysis.get("problem_type")
     if not isinstance(found, str):
-        return warn_nothing_to_compare(FITS_PROBLEM_TYPE, "analysis with a problem_type")
+        return warn_nothing_to_compare(FITS_PROBLEM_TYPE, "an analysis with a problem_type")
     if comparable_name(wanted) == comparable_name(found):
         return verdict_of(FITS_PROBLEM_TYPE, ())
     message = (
@@ -144,7 +144,7 @@ def _judge_plan_by_strategy(artifact: Artifact, context: Context) -> Verdict:
         return verdict_of(FOLLOWS_STRATEGY, unreadable)
     strategy = dependency(context, "strategy")
     if strategy is None:
-        return warn_nothing_to_compare(FOLLOWS_STRATEGY, "strategy")
+        return warn_nothing_to_compare(FOLLOWS_STRATEGY, "a strategy")
     key_steps = [step for step in key_steps_in(strategy) if step.id]
     if not key_steps:
         return verdict_of(FOLLOWS_STRATEGY, ())
@@ -162,7 +162,7 @@ def _compare_key_steps(value: Mapping[str, Any], key_steps: list[KeyStep]) -> It
         if comparable_name(wanted.id) not in implemented:
             message = (
                 f"no step implements the strategy's key step '{printable(wanted.id)}' ({quote_text(wanted.text)}); "
-                f"add the step, or write the id under 'implements' of the step that does it"
+                f"add a step with this id under 'implements', or add the id to a step that does this work"
             )
             yield Finding(code=Code.STRATEGY_NOT_FOLLOWED, message=message, where=wanted.id)
     known = {comparable_name(wanted.id) for wanted in key_steps}
@@ -170,7 +170,8 @@ def _compare_key_steps(value: Mapping[str, Any], key_steps: list[KeyStep]) -> It
         unknown = [name for name in step.implements if comparable_name(name) not in known]
         if unknown:
             message = (
-                f"step {printable(step.step_id)}: implements names no key step of the strategy: {quote_names(unknown)}"
+                f"step {printable(step.step_id)}: implements names unknown key steps of the strategy: "
+                f"{quote_names(unknown)}"
             )
             yield Finding(code=Code.UNKNOWN_KEY_STEP, message=message, where=step.step_id, severity="warning")
 

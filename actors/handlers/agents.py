@@ -90,7 +90,7 @@ def agent_kind(
 def _prepare(kind: str, settings: AgentSettings, task: object, setup: Setup) -> PreparedAgent:
     task = AgentTask(task) if isinstance(task, str) else task
     if not isinstance(task, AgentTask):
-        raise UsageProblem("the task is no text", place="task", hint="pass a string, or an AgentTask with limits")
+        raise UsageProblem("the task is not a string", place="task", hint="pass a string, or an AgentTask with limits")
     if not task.task.strip():
         raise UsageProblem("the task is empty", place="task")
     setup.check_price(limited=task.limits.micro_usd is not None)

@@ -27,7 +27,8 @@ threads.
 """
 
 _UNSENT = Fault(
-    kind=FaultKind.REFUSED_CONNECTION, message="not sent, since its run is being stopped or has gone another way"
+    kind=FaultKind.REFUSED_CONNECTION,
+    message="the call was not sent, because its run is stopping or no longer needs the call",
 )
 
 

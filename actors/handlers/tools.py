@@ -118,7 +118,7 @@ async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now
     await envelope.ensure_held()
     prepare = tool.prepare
     if request.commit:
-        assert tool.at_commit is not None, f"{tool.name} cannot work in another folder"
+        assert tool.at_commit is not None, f"tool {tool.name} cannot work in another folder"
         prepare = tool.at_commit(request.commit)
     async with prepare(json.loads(request.arguments)) as call:
         mark_point("tool.prepared")
@@ -133,7 +133,7 @@ async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now
     mark_point("tool.after")
     elapsed = trio.current_time() - started_at
     if result is None:
-        result = ToolResult(ToolOutcome.TRANSIENT, reason=f"it took longer than {request.timeout_seconds:g} s")
+        result = ToolResult(ToolOutcome.TRANSIENT, reason=f"the call took longer than {request.timeout_seconds:g} s")
     not_made = result.outcome in (ToolOutcome.TRANSIENT, ToolOutcome.BROKEN) and not call.is_made
     reason = f"the call was not made: {result.reason}" if not_made else result.reason
     return Ended(request.request_id, now(), elapsed, result.outcome, result.output, reason, result.cost, not_made)

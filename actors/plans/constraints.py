@@ -80,10 +80,10 @@ def dropped_constraints(constraints: Constraints, value: Mapping[str, Any]) -> I
         own = stated.get(item.id)
         if own is None or Constraints((item,)).join(Constraints((own,))).requirements != (own,):
             what = "leaves out" if own is None else "weakens"
-            message = f"the edit {what} what every plan must keep to: {printable(item.text, 200)}"
+            message = f"the edit {what} a requirement that every plan must meet: {printable(item.text, 200)}"
             yield Finding(code=Code.EDIT_DROPS, message=message, where=item.id)
     if with_constraints(value, Constraints(invariants=constraints.invariants)) is not value:
-        yield Finding(code=Code.EDIT_DROPS, message="the edit leaves out an invariant that every plan must keep to")
+        yield Finding(code=Code.EDIT_DROPS, message="the edit leaves out an invariant that every plan must have")
 
 
 def requirements_json(requirements: Iterable[Requirement]) -> tuple[dict[str, Any], ...]:

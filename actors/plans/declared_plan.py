@@ -50,7 +50,7 @@ class Candidate(NamedTuple):
         return 0.5 + 0.5 * len(self.ways)
 
 
-_NO_ORDER = "no order of the steps reaches all of the goal"
+_NO_ORDER = "no order of the steps reaches the whole goal"
 
 
 class SearchFailed(Exception):
@@ -122,11 +122,11 @@ class _Search:
             which = f"outcome {way.name!r} of {name!r}"
             if after in passed:
                 self._returns += 1
-                self.reason = f"the {which} leads back to a state before it, and no step is repeated"
+                self.reason = f"the {which} leads back to an earlier state, but a step must not be repeated"
                 return False
             if not self.solve_from(after, passed, ahead):
                 if way.name and self.reason == _NO_ORDER:
-                    self.reason = f"after the {which} no step leads to the goal"
+                    self.reason = f"no step leads to the goal after the {which}"
                 return False
         return True
 
@@ -147,7 +147,7 @@ class _Search:
                 return _path_to(state, parents)
             self._left -= 1
             if self._left < 0:
-                raise SearchFailed(f"no plan was found in {STATES_MAX:,} states; name fewer tokens, or leave tools out")
+                raise SearchFailed(f"no plan was found in {STATES_MAX:,} states; name fewer tokens, or remove tools")
             for chosen, after in self._successors(state):
                 if state == start and chosen.candidate.name in refused:
                     continue
@@ -245,9 +245,7 @@ def plan_for(
         choices = find_choices(candidates, start, wanted)
     except SearchFailed as failed:
         cause = f"no plan reaches {quote_names(sorted(wanted))}: {failed}"
-        raise UsageProblem(
-            cause, place=GOAL, hint="change what the tools file declares, or plan with a model"
-        ) from None
+        raise UsageProblem(cause, place=GOAL, hint="change the steps in the tools file, or let a model plan") from None
     nodes = _nodes(choices, start, wanted)
     by_name = {step.generator: step for step in steps}
     new_steps = (
@@ -285,20 +283,24 @@ def _check(steps: Sequence[Step], start: Tokens, goal: Tokens) -> None:
     made_tokens = frozenset().union(*(step.may_add for step in steps))
     known = made_tokens.union(*(step.preconditions | step.may_delete for step in steps))
     for token in sorted(start - known - goal):
-        hint = _suggest_name(token, known) or "leave it out"
-        raise UsageProblem(f"no step that a tool declares has the token {token!r}", place=HOLDS, hint=hint)
+        hint = _suggest_name(token, known) or "remove it"
+        raise UsageProblem(f"no tool declares a step with the token {token!r}", place=HOLDS, hint=hint)
     for token in sorted(goal - made_tokens - start):
         hint = _suggest_name(token, made_tokens | start) or "add it to the `effects` of a generator's `step`"
         raise UsageProblem(f"no tool makes {token!r}", place=GOAL, hint=hint)
     if goal <= start:
-        raise UsageProblem("the goal holds already, so nothing is to be planned", place=GOAL, hint="name another token")
+        raise UsageProblem("the goal holds already, so no plan is needed", place=GOAL, hint="name another token")
     reached = _reachable_tokens(steps, start)
     if lost := sorted(goal - reached):
         causes = _roots(steps, reached, lost)
         nobody = sorted(token for token in causes if token not in made_tokens)
-        why = f"since nothing makes {quote_names(nobody)}" if nobody else f"since {quote_names(causes)} need each other"
-        hint = f"--holds {','.join(nobody)}, if that is so at the beginning" if nobody else "look at what they need"
-        raise UsageProblem(f"no plan reaches {quote_names(lost)}, {why}", place=GOAL, hint=hint)
+        why = f"nothing makes {quote_names(nobody)}" if nobody else f"{quote_names(causes)} need each other"
+        hint = (
+            f"add --holds {','.join(nobody)} if this holds at the beginning"
+            if nobody
+            else "change what their steps need"
+        )
+        raise UsageProblem(f"no plan reaches {quote_names(lost)}, because {why}", place=GOAL, hint=hint)
 
 
 def _suggest_name(token: str, known: AbstractSet[str]) -> str:

@@ -50,12 +50,12 @@ def _step(step: Any, where: str, notes: list[Finding]) -> Any:
     for key in OPTIONAL:
         if key in result and result[key] is None:
             del result[key]
-            notes.append(_note(f"{where}.{key}", f"{where}.{key} was null and is left out"))
+            notes.append(_note(f"{where}.{key}", f"{where}.{key} was null and is removed"))
     for key in LISTS:
         name = result.get(key)
         if isinstance(name, str) and name and "," not in name and not any(map(str.isspace, name)):
             result[key] = [name]
-            notes.append(_note(f"{where}.{key}", f"{where}.{key} was one name and is a list of it now"))
+            notes.append(_note(f"{where}.{key}", f"{where}.{key} was one name and is now a list with this name"))
     if BUDGET in result:
         number = _read_whole_number(result[BUDGET])
         if number == 0:
@@ -63,7 +63,7 @@ def _step(step: Any, where: str, notes: list[Finding]) -> Any:
         if number is not None and not _is(result[BUDGET], number):
             was = describe_value(result[BUDGET])
             result[BUDGET] = number
-            notes.append(_note(f"{where}.{BUDGET}", f"{where}.{BUDGET} was {was} and is {number} now"))
+            notes.append(_note(f"{where}.{BUDGET}", f"{where}.{BUDGET} was {was} and is now {number}"))
     return result
 
 
@@ -72,7 +72,7 @@ def _drop_copies(steps: list[Any], notes: list[Finding]) -> Iterator[Any]:
     for index, step in enumerate(steps):
         name = step.get("step_id") if isinstance(step, Mapping) else None
         if isinstance(name, str) and first.setdefault(name, step) is not step and first[name] == step:
-            text = f"the step {printable(name, 60)} stood there twice and is kept once"
+            text = f"the plan had two equal steps {printable(name, 60)}, and one is removed"
             notes.append(_note(f"steps[{index}]", text))
         else:
             yield step
@@ -94,7 +94,7 @@ def _set_total(plan: dict[str, Any], notes: list[Finding]) -> None:
         was = "missing" if written is None else describe_value(written).removeprefix("the number ")
         plan[TOTAL] = number
         notes.append(
-            _note(TOTAL, f"{TOTAL} was {was} and is {number} now; the steps' retry budgets add up to {needed}")
+            _note(TOTAL, f"{TOTAL} was {was} and is now {number}; the retry budgets of the steps add up to {needed}")
         )
 
 
@@ -176,7 +176,7 @@ def findings_of_replaced_keys(replaced: Sequence[str]) -> tuple[Finding, ...]:
         Finding(
             code=Code.GIVEN_REPLACED,
             where=key,
-            message=f"{key} is given; what the plan said there was replaced by the given value.",
+            message=f"{key} is given, so its value in the plan was replaced by the given value.",
             severity="warning",
         )
         for key in replaced
@@ -199,7 +199,7 @@ def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
             if own.intersection(steps_bound):
                 continue
             if names is not None and isinstance(name, str) and name and name not in names:
-                listed = f"choose one of {quote_names(names, limit=30)}" if names else "none is"
+                listed = f"choose one of {quote_names(names, limit=30)}" if names else f"the tools implement no {key}s"
                 message = f"step {step.get('step_id')}: no tool implements the {key} {printable(name, 60)!r}; {listed}."
                 yield Finding(code=Code.UNBOUND, where=str(step.get("step_id", "")), message=message)
 
@@ -232,17 +232,17 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
     for step in draft.steps:
         yield from _outcomes(step, results[step.step_id])
         if lost := sorted(uses[step.step_id] - step.preconditions):
-            text = f"its tool uses the value of {quote_names(lost)}; add it to the preconditions."
+            text = f"its tool uses the value of {quote_names(lost)}; add {quote_names(lost)} to the preconditions."
             yield _finding(step, text, lost)
     if unknown := sorted((valued & draft.initial_state) - set(given.known_values)):
-        text = f"initial_state has {quote_names(unknown)}, whose value no result has reported; " + _token_source_hint(
+        text = f"initial_state has {quote_names(unknown)}, but no result has reported the value; " + _token_source_hint(
             draft, unknown[0], given
         )
         yield Finding(code=Code.UNBOUND, where="initial_state", message=text, tokens=tuple(unknown))
     for step in draft.steps:
         made = (step.may_add & valued) - set(results[step.step_id].values) | step.failure_effects & valued
         for token in sorted(made):
-            text = f"it makes {quote_names([token])}, whose value its result does not tell; "
+            text = f"it makes {quote_names([token])}, but its result does not report the value of this token; "
             yield _finding(step, text + _token_source_hint(draft, token, given), [token])
 
 
@@ -258,19 +258,17 @@ def _outcomes(step: Step, result: ReadableResult) -> Iterator[Finding]:
     names = [outcome.name for outcome in step.outcomes]
     unknown = [name for name in names if name not in reported]
     if unknown and not reported:
-        text = (
-            "the result of its generator tells no outcomes; leave outcomes empty, and put what it makes into effects."
-        )
+        text = "the result of its generator reports no outcomes; leave outcomes empty, and put the tokens into effects."
         yield _finding(step, text)
         return
     for name in unknown:
         near = closest(name, reported)
-        hint = f"did you mean '{printable(near)}'?" if near else f"it tells {_list_tokens(reported)}."
-        yield _finding(step, f"the result of its generator tells no outcome '{printable(name, 60)}'; {hint}")
+        hint = f"did you mean '{printable(near)}'?" if near else f"it reports {_list_tokens(reported)}."
+        yield _finding(step, f"the result of its generator reports no outcome '{printable(name, 60)}'; {hint}")
     left = [name for name in reported if name not in names]
     if names and left and not unknown:
-        more = f"its result may also tell {_list_tokens(left)}, which counts as a failure of the step"
-        text = f"{more}; add an outcome for it."
+        more = f"its result may also report {_list_tokens(left)}, which counts as a failure of the step"
+        text = f"{more}; add outcomes with these names."
         yield _finding(step, text, severity="warning")
 
 
@@ -279,12 +277,11 @@ def _token_source_hint(plan: Plan, token: str, given: Given) -> str:
     named: Mapping[str, ReadableResult] = {**given.results, **given.step_results}
     names = sorted(name for name, result in named.items() if token in result.values)
     if not names:
-        return "no result reports this value."
+        return "no tool reports this value."
     steps = sorted(step.step_id for step in plan.steps if token in _result(step, given).values)
-    here = f" Step {printable(steps[0])} is such a step." if steps else ""
-    return (
-        f"let a step make the token whose result reports the value: one with the generator {_list_tokens(names)}.{here}"
-    )
+    here = f" Step {printable(steps[0])} has such a generator." if steps else ""
+    which = "the generator" if len(names) == 1 else "one of the generators"
+    return f"let a step with {which} {_list_tokens(names)} make the token, because its result reports the value.{here}"
 
 
 def _list_tokens(names: Any) -> str:

@@ -112,7 +112,8 @@ def plan_mermaid(value: Any, program: str = "replan") -> str:
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None:
-        raise UsageProblem("this is not a plan that can be drawn", hint=f"`{program} show RUN --plan` prints it")
+        cause = "the object is not a valid plan, so it cannot be drawn"
+        raise UsageProblem(cause, hint=f"`{program} show RUN --plan` prints it")
     ids = {step.step_id: f"s{number}" for number, step in enumerate(order.steps, 1)}
     lines = ["flowchart TD"]
     later = contingent_steps(plan)

@@ -319,7 +319,7 @@ def _code(value: str) -> str:
 
 def _read_ordered_plan(value: Any) -> tuple[Plan, tuple[Step, ...]]:
     if (ordered := _order_steps(value)) is None:
-        raise UsageProblem("this is not a plan that can be written so", hint="--format json writes it as it is")
+        raise UsageProblem("the object is not a valid plan, so it is available only as JSON", hint="use --format json")
     return ordered
 
 
@@ -357,7 +357,7 @@ class ProvedPlan(Plan):
         try:
             return plan_markdown(dict(self.source), f"{self.conclusion}." if self.conclusion else "", self.demands)
         except UsageProblem as problem:
-            raise UsageProblem(problem.cause, place="plan", hint="to_dict() returns it as it is") from None
+            raise UsageProblem(problem.cause, place="plan", hint="use to_dict()") from None
 
 
 def read_proved_plan(value: Mapping[str, Any], conclusion: str = "", demands: tuple[str, ...] = ()) -> ProvedPlan:

@@ -69,7 +69,7 @@ def _objects(value: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
 
 
 def _error(where: str, cause: str, limit: int) -> Finding:
-    text = f"{where} {cause}; at most {limit:,} are read. Make the plan smaller."
+    text = f"{where} {cause}; the limit is {limit:,}. Make the plan smaller."
     return Finding(code=Code.PLAN_TOO_LARGE, where="" if where == "the plan" else where, message=text)
 
 
@@ -254,7 +254,7 @@ class _Reader:
             return ()
         requirements = tuple(requirements_in(raw))
         if not isinstance(raw, list) or len(requirements) < len(raw):
-            text = "requirements must be a list of objects with kind, text, quote and source; what is not is ignored."
+            text = "requirements must be a list of objects with kind, text, quote and source; other items are ignored."
             self._warn(Code.TYPE, "requirements", text)
         return requirements
 
@@ -291,9 +291,9 @@ class _Reader:
         where = f"{prefix}{printable(key)}"
         near = closest(key.lower(), known, cutoff=NEAR_KEY) if len(key) <= NEAR_KEY_LENGTH_MAX else ""
         if near:
-            self._add_error(Code.UNKNOWN, where, f"{where} is not a field that a plan has; did you mean '{near}'?")
+            self._add_error(Code.UNKNOWN, where, f"{where} is not a field of a plan; did you mean '{near}'?")
         else:
-            self._warn(Code.UNKNOWN, where, f"{where} is not a field that a plan has; it is ignored.")
+            self._warn(Code.UNKNOWN, where, f"{where} is not a field of a plan; it is ignored.")
 
     def _field(self, field_type: str, raw: Any, where: str) -> Any:
         match field_type:
@@ -322,7 +322,7 @@ class _Reader:
             return raw
         if field_type == "marks" and isinstance(raw, list) and all(isinstance(item, str) for item in raw):
             return frozenset(raw)
-        self._warn(Code.TYPE, where, f"{where} is not of the type that a plan has there; it is ignored.")
+        self._warn(Code.TYPE, where, f"{where} has a wrong type; it is ignored.")
         return None
 
     def _tokens(self, raw: Any, where: str) -> frozenset[str] | None:

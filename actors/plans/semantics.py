@@ -250,7 +250,7 @@ def replay(plan: Plan, trace: Iterable[str]) -> ReplayResult:
         step_id, _, outcome = item.rpartition(":")
         index = program.order.index.get(step_id)
         if index is None or not (outcome == FAIL or outcome in program.successes[index]):
-            raise ValueError(f"{item!r} is not STEP:ok or STEP:fail of a step of this plan, nor one of its outcomes")
+            raise ValueError(f"{item!r} is not a step with a result; write STEP:ok, STEP:fail or STEP:OUTCOME")
         if ended:
             after = "everything was undone" if ended == "undone" else "the trace was handed over"
             raise ValueError(f"{item!r} comes after {after}")

@@ -53,7 +53,7 @@ class AttemptCounts(Config):
             ("again", self.again, self.told),
         ):
             if part > whole:
-                raise config_error(f"{part} of {whole} cannot be counted", (key,), "count again")
+                raise config_error(f"{part} is more than the {whole} that were counted", (key,), "count again")
         return self
 
     def __add__(self, other: "AttemptCounts") -> "AttemptCounts":

@@ -71,7 +71,7 @@ class Agreement(Config):
         make_total = sum(kind.share for kind in self.kinds)
         if abs(make_total - 1) > SUM_TOLERANCE:
             raise config_error(
-                f"the shares add up to {make_total:g}, not to 1", ("kinds",), "they are shares of all runs"
+                f"the shares add up to {make_total:g}, not to 1", ("kinds",), "each is a share of all runs"
             )
         return self
 
@@ -142,18 +142,18 @@ class BeliefTable(Config):
             if table is None:
                 continue
             if missing := next((name for name in needed if name not in table), None):
-                hint = "every role without a value of its own has that of `other`"
+                hint = "a role that has no value uses the value of `other`"
                 raise config_error(f"there is no value for {missing!r}", (key,), hint)
         if self.afresh is not None and self.author is None:
-            raise config_error("afresh needs the numbers of an author", ("afresh",), "add `author`")
+            raise config_error("`afresh` can be used only with `author`", ("afresh",), "add `author`")
         if self.author_in_runs is not None and self.author is None:
-            raise config_error("the same author is missing from the records", ("author_in_runs",), "add `author`")
+            raise config_error("`author_in_runs` can be used only with `author`", ("author_in_runs",), "add `author`")
         if not sum(self.causes.values()) > 0:
-            raise config_error("all causes have the weight 0", ("causes",))
+            raise config_error("all causes have the weight 0", ("causes",), "give a cause a weight above 0")
         for place, row in self.codes.items():
             if abs(sum(row.values()) - 1) > SUM_TOLERANCE:
                 cause = f"the shares add up to {sum(row.values()):g}, not to 1"
-                raise config_error(cause, ("codes", place), "they are shares of all cases")
+                raise config_error(cause, ("codes", place), "each is a share of all cases")
         return self
 
     def rows_named(self) -> Iterator[tuple[tuple[str, ...], Iterable[str]]]:
@@ -233,12 +233,18 @@ class Row(Config):
         replans = self.level in REPLANS
         retries = self.level is BacktrackLevel.LOCAL_RETRY
         if self.afresh and not (replans or retries):
-            raise config_error(f"{self.level} redoes no step, so it has no afresh", ("afresh",))
+            raise config_error(f"the level {self.level} redoes no step, so it cannot have `afresh`", ("afresh",))
         if self.times is not None and not retries:
-            raise config_error(f"{self.level} has no times", ("times",), "times limits a local_retry")
+            raise config_error(
+                f"the level {self.level} cannot have `times`", ("times",), "`times` limits a local_retry"
+            )
         if replans == (self.target == "self"):
-            cause = "a replan needs a target other than self" if replans else f"{self.level} has no target but self"
-            raise config_error(cause, ("target",), "up 1, role NAME, root or further" if replans else "")
+            cause = (
+                "a replan must have a target other than self"
+                if replans
+                else f"the level {self.level} must have the target self"
+            )
+            raise config_error(cause, ("target",), "use up 1, role NAME, root or further" if replans else "")
         return self
 
     @property
@@ -287,11 +293,12 @@ class Policy(Config):
             seen.add(row.id)
             if row.always and index < len(self.rows) - 1:
                 raise config_error(
-                    f"row {row.id!r} matches everything, so the rows after it never fire", ("rows", index)
+                    f"row {row.id!r} matches everything, so the rows after it are never used", ("rows", index)
                 )
         if not self.rows[-1].always:
             cause = "the last row must match everything"
-            raise config_error(cause, ("rows", len(self.rows) - 1), "no codes, tags, fatal, repeated or repeats")
+            hint = "remove codes, tags, fatal, repeated, repeats and informative"
+            raise config_error(cause, ("rows", len(self.rows) - 1), hint)
         for key, names in () if self.belief is None else self.belief.rows_named():
             for name in names:
                 if name not in seen:

@@ -37,7 +37,7 @@ def _slot(*names: str) -> AfterValidator:
         for name in names:
             count = text.count(f"{{{name}}}")
             if count != 1:
-                raise config_error(f"exactly one {{{name}}} is expected, {count or 'none'} found")
+                raise config_error(f"the text must contain {{{name}}} once, but contains it {count} times")
         return text
 
     return AfterValidator(check)
@@ -215,7 +215,7 @@ def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]
     if not entries and not ignored:
         raise document.problem("there is no prompt entry in this file")
     literal = tuple(
-        f"{document.place((name, key))}: {slot} stays as it stands: slots are in the wrappers only"
+        f"{document.place((name, key))}: {slot} is left unchanged, because only the wrappers have slots"
         for name, entry in entries.items()
         for key in ("role", "constraints", "task")
         for slot in _FOREIGN_SLOT.findall(getattr(entry, key))
@@ -228,7 +228,10 @@ def _without_plain_texts(document: ParsedFile) -> tuple[ParsedFile, tuple[str, .
     if not texts or not document.source.endswith(".json"):
         return document, ()
     value = {name: entry for name, entry in document.value.items() if name not in texts}
-    notices = tuple(f"{document.place((name,))}: ignored; an entry has a role, constraints, a task" for name in texts)
+    notices = tuple(
+        f"{document.place((name,))}: ignored, because an entry must have a role, constraints and a task"
+        for name in texts
+    )
     return replace(document, value=value), notices
 
 
@@ -244,7 +247,7 @@ def _with_escalation_wrapper(document: ParsedFile, shipped: PromptsFile) -> tupl
         return document, ()
     default = next(iter(shipped.__pydantic_extra__.values())).escalation_feedback_wrapper
     value = {**document.value, **{name: {**document.value[name], wrapper: default} for name in older}}
-    notices = tuple(f"{document.place((name,))}: no {wrapper}: the shipped one is used" for name in older)
+    notices = tuple(f"{document.place((name,))}: it has no {wrapper}, so the shipped one is used" for name in older)
     return replace(document, value=value), notices
 
 

@@ -43,7 +43,7 @@ class TemplateModel:
         await trio.lowlevel.checkpoint()
         role = request.material.get("role")
         if not isinstance(role, str) or role not in AUTHORS:
-            message = f"a template has no role {role!r}; it knows {', '.join(AUTHORS)}"
+            message = f"a template cannot write for the role {role!r}, only for {', '.join(AUTHORS)}"
             return Fault(kind=FaultKind.BAD_REQUEST, message=message)
         text = write(role, request.material, self._name, self._template)
         return Reply(text=text, usage=Usage(), model=self.name)
@@ -102,7 +102,7 @@ def strategy(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
     return {
         "strategy_id": followed.id,
         "strategy_name": followed.name,
-        "rationale": f"It is the strategy of the template for a {template.noun}, which the person chose.",
+        "rationale": f"The person chose the template for a {template.noun}, and this is its strategy.",
         "for_type": template.kind,
         "key_steps": [
             {"id": step.id, "text": step.name.split(" {n}")[0].replace("{title}", request.title)}
@@ -110,7 +110,7 @@ def strategy(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
             if step.key
         ],
         "expected_guards": list(followed.guards),
-        "risk_factors": ["The steps are those of a template; no model has thought about this problem"],
+        "risk_factors": ["The steps come from a template; no model has analysed this problem"],
         "evidence": list(request.files),
         "open_questions": [],
         **doubts,

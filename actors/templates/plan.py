@@ -29,11 +29,11 @@ DEMANDS_MAX = 200
 R_MAX = 100
 """The limit of a plan's retry budget if the settings have no limit (`r_max` in docs/reference/workflow.md)."""
 QUESTIONS = (
-    "What is wrong or wanted, and where does it show: what happens now, and what should happen instead?",
-    "Which part of the program is it about (a file, a command, a page), and how would you see that it is done?",
+    "What happens now, where does it happen, and what should happen instead?",
+    "Which part of the program (a file, a command, a page) should change, and what will show that the work is done?",
 )
 """The questions for texts that are too short, one after the other."""
-TOO_SHORT = "the text says too little to plan from; say what is wrong or wanted, and where it shows"
+TOO_SHORT = "the text is too short for a plan; say what is wrong or wanted, and where"
 
 _EXTENSIONS = (
     *("c", "cc", "cfg", "cpp", "cs", "css", "csv", "go", "h", "hpp", "html", "ini", "java", "js", "json", "jsx", "kt"),
@@ -155,8 +155,8 @@ BRIEF_MAX = 60
 """The largest number of characters of a demand in the name of a step."""
 FILES_SHOWN = 4
 BASIS = (
-    "A template, not a plan for your problem: the steps of {name} are shipped, and only the title, the named files and "
-    "the demands are filled in. A language model (-m NAME) plans for the problem itself."
+    "This plan has the shipped steps of {name}. Only its title, files and demands come from your text. "
+    "A language model (-m NAME) makes a plan for your problem."
 )
 """The text that stands above each plan of a template."""
 

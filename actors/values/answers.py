@@ -125,12 +125,12 @@ def normal_answer(schema: Schema, text: object) -> str:
         InvalidAnswer: the answer is empty, is longer than `ANSWER_MAX` characters, or does not fit the schema.
     """
     if not isinstance(text, str):
-        raise InvalidAnswer("an answer is some text")
+        raise InvalidAnswer("an answer must be a string")
     if len(text) > ANSWER_MAX:
-        raise InvalidAnswer(f"an answer has at most {ANSWER_MAX} characters, this one has {len(text)}")
+        raise InvalidAnswer(f"an answer may have at most {ANSWER_MAX} characters, and this answer has {len(text)}")
     answer = text.encode("utf-8", "replace").decode().strip()  # A lone surrogate cannot be stored: it has no UTF-8.
     if not answer:
-        raise InvalidAnswer("an answer is some text")
+        raise InvalidAnswer("an answer must not be empty")
     value = _json_value(schema, answer)
     if schema != TEXT:
         _check(schema, value)

@@ -64,7 +64,7 @@ _CLIENT_HEADERS = re.compile(
 )
 _HEADER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}")
 _HEADER_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,998}[\x21-\x7e])?")
-_KEYS = "keys belong into OPENAI_API_KEY or ANTHROPIC_API_KEY, which are never stored"
+_KEYS = "put keys into OPENAI_API_KEY or ANTHROPIC_API_KEY, which are never stored"
 _SCHEMES = re.compile(r"(?:bearer|basic|digest)\s|sk-", re.IGNORECASE)
 
 
@@ -132,11 +132,9 @@ class ModelSettings(Config):
     def _body(cls, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         for name in fields:
             if name in cls.model_fields:
-                raise config_error(f"{name!r} is a setting of its own", (name,), f"set {name} beside extra_body")
+                raise config_error(f"{name!r} must not be in extra_body", (name,), f"set {name} beside extra_body")
             if name in _CLIENT:
-                raise config_error(
-                    f"{name!r} is set by the client, or changes what a call costs", (name,), "leave it out"
-                )
+                raise config_error(f"{name!r} is set by the client, or changes what a call costs", (name,), "remove it")
         for name, value in _leaves(fields):
             if _SECRET_FIELD.search(name.lower()) or (isinstance(value, str) and _SCHEMES.match(value)):
                 raise config_error(f"{name!r} holds a secret, and settings are stored", (), _KEYS)
@@ -144,7 +142,7 @@ class ModelSettings(Config):
             size = len(json.dumps(dict(fields), allow_nan=False))
         except (TypeError, ValueError):
             raise config_error(
-                "holds what JSON cannot", (), "texts, numbers, true, false, null, lists and mappings"
+                "a value is not JSON", (), "use texts, numbers, true, false, null, lists and mappings"
             ) from None
         if size > EXTRA_BYTES_MAX:
             raise config_error(f"has more than {EXTRA_BYTES_MAX:,} bytes", (), "leave out what is not needed")
@@ -155,13 +153,15 @@ class ModelSettings(Config):
     def _headers(cls, headers: Mapping[str, str]) -> Mapping[str, str]:
         for name, value in headers.items():
             if _HEADER_NAME.fullmatch(name) is None:
-                raise config_error(f"{name[:64]!r} is not a name of a header", (name,), "letters, digits and dashes")
+                raise config_error(
+                    f"{name[:64]!r} is not a valid header name", (name,), "use letters, digits and dashes"
+                )
             if _CLIENT_HEADERS.fullmatch(name.lower()):
-                raise config_error(f"{name!r} is set by the client itself", (name,), "leave it out")
+                raise config_error(f"{name!r} is set by the client itself", (name,), "remove it")
             if _SECRET_HEADER.search(name.lower()) or _SCHEMES.match(value):
                 raise config_error(f"{name!r} holds a secret, and settings are stored", (name,), _KEYS)
             if _HEADER_VALUE.fullmatch(value) is None:
-                hint = "1 to 1,000 printable characters of ASCII, without blanks at its ends"
+                hint = "use 1 to 1,000 printable ASCII characters, without blanks at the beginning or the end"
                 raise config_error(f"the value of {name!r} cannot be sent", (name,), hint)
         return headers
 
@@ -220,7 +220,7 @@ def _settings_problem(error: ValidationError, patch: dict[str, Any], place: str)
         path = ".".join(map(str, (*first["loc"], *first.get("ctx", {}).get("path", ()))))
         name = "".join(character if character.isprintable() else "?" for character in path[:NAME_SHOWN_MAX])
         cause = f"{name}: {cause}"
-    return UsageProblem(cause, place=place, hint=problem.hint or "leave it out for the provider's own")
+    return UsageProblem(cause, place=place, hint=problem.hint or "remove it to use the provider's value")
 
 
 def words_of(text: str, place: str = KEY) -> list[str]:
@@ -228,13 +228,15 @@ def words_of(text: str, place: str = KEY) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
-        raise UsageProblem("a quote has no end", place=place, hint="write NAME=VALUE") from None
+        raise UsageProblem("a quotation mark is not closed", place=place, hint="write NAME=VALUE") from None
 
 
 def _pairs(value: object, place: str) -> Iterable[tuple[str, Any]]:
     texts = (value,) if isinstance(value, str) else value
     if not isinstance(texts, Iterable):
-        raise UsageProblem("it is a mapping of names to values", place=place, hint="such as temperature=0.2")
+        raise UsageProblem(
+            "the settings must be a mapping of names to values", place=place, hint="such as temperature=0.2"
+        )
     for text in texts:
         name, sign, rest = str(text).partition("=")
         if not sign:

@@ -54,14 +54,14 @@ class Inquiry(Value):
     @model_validator(mode="after")
     def _check_inquiry(self) -> Self:
         if not _is_question(self.text):
-            raise ValueError(f"a question is one sentence on one line that ends in '?', not {self.text[:100]!r}")
+            raise ValueError(f"a question must be one sentence on one line that ends in '?', not {self.text[:100]!r}")
         if len(self.shown) > SHOWN_MAX:
-            raise ValueError(f"what is shown below a question has at most {SHOWN_MAX:,} characters")
+            raise ValueError(f"the text below a question must have at most {SHOWN_MAX:,} characters")
         if any(not choice.value or not _is_sentence(choice.does) for choice in self.choices):
-            raise ValueError("each choice has a value and says in a sentence what it does")
+            raise ValueError("each choice must have a value, and its effect as a sentence")
         values = _list_answers(self.answer_schema)
         if values is not None and [choice.value for choice in self.choices] != values:
-            raise ValueError("the choices are those of the answer's schema, in their order")
+            raise ValueError("the choices must be those of the answer's schema, in the same order")
         return self
 
     @property
@@ -83,9 +83,9 @@ class AskedForm(Inquiry):
     @model_validator(mode="after")
     def _check_form(self) -> Self:
         if not _is_sentence(self.about):
-            raise ValueError("a question says in sentences what it is about and what depends on it")
+            raise ValueError("a question must say in sentences what it is about and what depends on it")
         if not (_is_sentence(self.otherwise) and self.otherwise.startswith(IF_DECLINED)):
-            raise ValueError(f"a question says what happens if it is declined: {IF_DECLINED!r} and the rest")
+            raise ValueError(f"a question must say what happens if it is declined, beginning with {IF_DECLINED!r}")
         return self
 
     @property
@@ -199,7 +199,7 @@ def quote_question(
     if line and len(head) + len(line) <= SENTENCE_MAX:
         text = f"{head}{line}"
     else:
-        text, passage = f"What do you answer to the words of {who[:1].lower()}{who[1:]} below, about {subject}?", words
+        text, passage = f"{who} wrote the text below about {subject}; what is your answer?", words
     values = None if schema is None else _list_answers(schema)
     if values is not None and (not all(values) or len(set(values)) < len(values)):
         schema = values = None  # A person could not give an empty answer, nor distinguish two equal answers.
@@ -243,7 +243,7 @@ def waiting_text(step: str, blocked: Sequence[str]) -> str:
         return f"The step '{step}' waits for the answer."
     names = ", ".join(f"'{other}'" for other in others[:_NAMED_MAX])
     more = f" and {len(others) - _NAMED_MAX} more" if len(others) > _NAMED_MAX else ""
-    return f"The step '{step}' waits for the answer, and {names}{more} after it."
+    return f"The step '{step}' waits for the answer, and these steps wait for '{step}': {names}{more}."
 
 
 def one_line(text: str, limit: int = SENTENCE_MAX) -> str:

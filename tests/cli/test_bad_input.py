@@ -93,7 +93,7 @@ FLAGS = {
     ("--detach", "--dry-run"): "leave one of the two out",
     ("-w", "./none.yaml"): "none.yaml: no such file (name a file",
     ("-w", "."): "--workflow: unknown workflow '.' (shipped: ",
-    ("-w", "./"): "this is a folder, not a file (name the file in it)",
+    ("-w", "./"): "this is a folder, not a file (name a file in this folder)",
     ("-m", "scriptd:x.yaml"): "did you mean scripted:?",
     ("-m", ""): "names no model",
     ("-m", "scripted:missing.yaml"): "missing.yaml: cannot be read",
@@ -136,7 +136,7 @@ WRONG = {
     "cycle": (WORKFLOW.replace("valid\n", "valid\n    requires: [g_plan]\n"), "mine.yaml:6", "-> g_analysis (take one"),
     "guard": (WORKFLOW.replace("plan_medium", "plan_mediun"), "mine.yaml:8", "did you mean 'plan_medium'?"),
     "step": (WORKFLOW.replace("[g_analysis]", "[g_analyse]"), "mine.yaml:9", "did you mean 'g_analysis'?"),
-    "no steps": ("name: mine\naction_pairs: {}\n", "mine.yaml:2 action_pairs", "(add one, such as `g_plan: ...`)"),
+    "no steps": ("name: mine\naction_pairs: {}\n", "mine.yaml:2 action_pairs", "(add a step, such as `g_plan: ...`)"),
     "itself": (
         WORKFLOW.replace("model\n    guard: plan", "workflow:./mine.yaml\n    guard: plan"),
         "mine.yaml:7 action_pairs.g_plan.generator",

@@ -18,7 +18,10 @@ MANY = "".join(f"  s{number}: {{guard: strategy_valid, generator: LLMJsonGenerat
         (("search: depth_first", "search: beam:3"), "'belief' cannot be used with the search 'beam'"),
         (("search: depth_first", "r_patience: 3"), "'belief' has no use for r_patience"),
         (("requires: [g_strategy]}", "requires: [g_strategy], r_patience: 3}"), "'belief' has no use for r_patience"),
-        (("action_pairs:\n", f"action_pairs:\n{MANY}"), "is for at most 8 steps with model calls; there are 10"),
+        (
+            ("action_pairs:\n", f"action_pairs:\n{MANY}"),
+            "allows at most 8 steps that call a model; this workflow has 10",
+        ),
     ],
 )
 def test_what_a_belief_does_not_fit_is_refused(replan, problem, tmp_path, change, says):

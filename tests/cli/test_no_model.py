@@ -99,7 +99,7 @@ def test_on_a_terminal_a_template_is_offered_where_nothing_is_found(in_terminal,
     terminal.type("bug\n")
     assert terminal.end() == 0
     text = " ".join(terminal.text.split())
-    assert "A template, not a plan for your problem: the steps of `template:bug`" in text
+    assert "This plan has the shipped steps of `template:bug`" in text
 
 
 def test_on_a_terminal_a_person_may_choose_nothing(in_terminal, problem):

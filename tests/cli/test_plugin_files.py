@@ -55,7 +55,7 @@ def plan(replan, problem, scripted, files):
 
 
 def test_a_workflow_names_guards_that_a_file_has(plan, files):
-    assert_refused(plan(), f"{files[0]}:5", "unknown guard 'small'", "--plugins FILE.py adds one of your own")
+    assert_refused(plan(), f"{files[0]}:5", "unknown guard 'small'", "--plugins FILE.py adds your own guards")
     result = plan("--plugins", files[1])
     assert result.exit_code == 0
 
@@ -129,7 +129,7 @@ def test_an_error_in_the_file_names_its_line(plan, files, change, place, cause):
     ("settings", "line", "cause"),
     [
         ("at_most: {step: 9}", 7, "guard 'at_most' cannot be made: KeyError: 'steps'"),
-        ("at_most: 9", 7, "guard 'at_most' of step 'g_plan': must be a mapping of settings"),
+        ("at_most: 9", 7, "guard 'at_most' of step 'g_plan': its settings must be a mapping"),
         ("small: {steps: 9}", 7, "guard 'small' takes no settings (leave steps out"),
         ("steps: 9", 6, "guard 'plan_medium' of step 'g_plan': unknown setting 'steps'"),
         ("plan_medium: {r_mix: 9}", 7, "guard 'plan_medium' of step 'g_plan': unknown setting 'r_mix' (did you mean"),

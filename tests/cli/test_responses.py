@@ -68,7 +68,7 @@ def test_what_fails_is_told_with_its_variable(replan, problem, monkeypatch, answ
 def test_a_setting_that_the_interface_does_not_have_is_refused_before_the_run(replan, problem, server):
     refused = replan("run", problem, "-m", MODEL, "-w", "single", "--model-settings", "seed=7")
     assert refused.exit_code == 2
-    assert f"the provider of '{MODEL}' does not take seed (leave it out)" in refused.stderr
+    assert f"the provider of '{MODEL}' does not accept seed (remove seed)" in refused.stderr
     assert server.seen == []
 
 

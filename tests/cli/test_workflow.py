@@ -150,8 +150,8 @@ def test_an_atomicguard_file_is_shown_and_its_run_refused_for_missing_plug_ins(r
     assert json.loads(shown.stdout)["action_pairs"]["g_code"]["generator"] == "CoderGenerator"
     lacking = "not available: generator 'CoderGenerator', guard 'tests_pass', a prompt for 'g_code'"
     assert [line.partition("workflow.json")[2].partition(" (plug-ins")[0] for line in shown.stderr.splitlines()] == [
-        ":1 tests_min: ignored; nothing here reads it",
-        ":1 action_pairs.g_code.output_type: ignored; nothing here reads it",
+        ":1 tests_min: ignored; Replan does not use this key",
+        ":1 action_pairs.g_code.output_type: ignored; Replan does not use this key",
         f": {lacking}",
     ]
     run = replan("run", "-", "-w", str(path), "-m", "template:bug", input="Login fails with a timeout in src/login.py.")

@@ -85,7 +85,7 @@ def test_a_list_of_guards_is_asked_in_order_until_one_fails(tmp_path):
     assert patch.escalate_by_guard == {"test_green": ("ap_cause",), "lint": ("ap_approach",)}
     assert patch.escalate_to == ("ap_approach",)
     assert [notice.partition(" ")[2] for notice in notices] == [
-        "action_pairs.ap_patch.escalate_feedback_by_guard.TestGreenGuard: read as the guard 'test_green'"
+        "action_pairs.ap_patch.escalate_feedback_by_guard.TestGreenGuard: this name is read as the guard 'test_green'"
     ]
 
 
@@ -109,11 +109,11 @@ def test_composites_are_translated(tmp_path, guards, composite):
 @pytest.mark.parametrize(
     ("guards", "cause"),
     [
-        ({"policy": "any_pass", "guards": ["a"]}, "no guard here combines its members like this"),
-        ({"guards": ["a"], "timeout": 3}, "no guard here combines its members like this"),
-        ({"compose": ["x"], "guards": ["a"]}, "no guard here combines its members like this"),
-        (["a", {"type": "b", "config": {}}], "a composite guard takes guard names here"),
-        ("a", "a composite guard takes guard names here"),
+        ({"policy": "any_pass", "guards": ["a"]}, "Replan has no composite guard with these settings"),
+        ({"guards": ["a"], "timeout": 3}, "Replan has no composite guard with these settings"),
+        ({"compose": ["x"], "guards": ["a"]}, "Replan has no composite guard with these settings"),
+        (["a", {"type": "b", "config": {}}], "the members of a composite guard must be a list of guard names"),
+        ("a", "the members of a composite guard must be a list of guard names"),
     ],
 )
 def test_a_composite_without_an_equivalent_is_an_error(tmp_path, guards, cause):
@@ -153,8 +153,8 @@ def test_unknown_keys_of_a_foreign_file_have_a_notice_with_their_line(tmp_path):
     lines = path.read_text().splitlines()
     top = lines.index('\t"gates_min": 3') + 1
     inner = next(number for number, text in enumerate(lines, 1) if '"rmx"' in text)
-    assert f"{path}:{top} gates_min: ignored; nothing here reads it" in notices
-    slip = f"{path}:{inner} action_pairs.g_tests.rmx: ignored; nothing here reads it; did you mean 'rmax'?"
+    assert f"{path}:{top} gates_min: ignored; Replan does not use this key" in notices
+    slip = f"{path}:{inner} action_pairs.g_tests.rmx: ignored; Replan does not use this key; did you mean 'rmax'?"
     assert slip in notices
 
 
@@ -177,7 +177,7 @@ def test_everything_missing_is_one_notice_or_one_error_of_a_run(tmp_path):
     missing = (
         f"{path}: not available: guard 'gates_found', guard 'test_syntax', guard 'test_names', "
         "generator 'CoderGenerator', a prompt for 'g_gates', a prompt for 'g_tests', a prompt for 'g_code' "
-        "(plug-ins add guards and generators, a prompts.json beside the file adds prompts)"
+        "(add guards and generators with plug-ins, and prompts with a prompts.json beside the file)"
     )
     loaded, _ = check_workflow(str(path), ROOT, BUILT_IN, MODEL_GENERATORS, to_run=False)
     assert loaded.notices[-1] == missing
@@ -204,8 +204,8 @@ def test_phases_are_read_as_steps(tmp_path):
     path.write_text(json.dumps(text, indent=1))
     workflow, _, notices = read_workflow(str(path), ROOT)
     assert [(pair.requires, pair.rmax) for pair in workflow.action_pairs.values()] == [((), 5), (("g_one",), 7)]
-    assert f"{path}:3 total_retry_budget: ignored; nothing here reads it" in notices
-    assert f"{path}:6 action_pairs.g_one.name: ignored; nothing here reads it" in notices
+    assert f"{path}:3 total_retry_budget: ignored; Replan does not use this key" in notices
+    assert f"{path}:6 action_pairs.g_one.name: ignored; Replan does not use this key" in notices
     path.write_text(json.dumps({**text, "phases": {"g_one": first, "g_two": second}}, indent=1))
     with pytest.raises(UsageProblem, match=rf"{path}:19 action_pairs\.g_two\.rmax: "):
         read_workflow(str(path), ROOT)
@@ -219,7 +219,7 @@ def test_a_plan_source_is_read_as_a_plan_file(tmp_path):
     """`plan_source` is a path, or a name in `plans` beside the workflow; `defect` is ignored with a notice."""
     (tmp_path / "plans").mkdir()
     (tmp_path / "plans" / "small.json").write_text(json.dumps(plan()))
-    ignored = ["ignored; the plan is handed on without a defect"]
+    ignored = ["ignored; the plan is used without a defect"]
     for source, defect, notices in (("small", None, []), ("small", "cycle", ignored), ("./plans/small.json", None, [])):
         config = {"plan_source": source, "defect": defect}
         path = write(tmp_path, {"g_plan": step("PlanGenerator", "plan_medium", generator_config=config)})
@@ -235,7 +235,7 @@ def test_a_missing_generator_is_the_model_only_in_a_foreign_file(tmp_path):
     path = write(tmp_path, {"g_test": {"guard": "syntax", "human_prompt_title": "REVIEW"}})
     workflow, _, notices = read_workflow(str(path), ROOT)
     assert workflow.action_pairs["g_test"].generator == "model"
-    assert f"{path}:5 action_pairs.g_test: names no generator; the model is asked" in notices
+    assert f"{path}:5 action_pairs.g_test: this step names no generator, so it uses `model`" in notices
     ours = path.rename(tmp_path / "ours.yaml")
     ours.write_text("name: w\naction_pairs:\n  g_test: {guard: syntax}\n")
     with pytest.raises(UsageProblem, match="missing key 'generator'"):
@@ -271,14 +271,14 @@ def test_the_prompts_beside_a_workflow_take_precedence(tmp_path):
     assert find_prompt_entry(loaded.prompts, loaded.workflow, "g_analysis").role == "You write."
     assert find_prompt_entry(loaded.prompts, loaded.workflow, "g_plan") == loaded.prompts.entries["plan"]
     assert loaded.notices == (
-        f"{path}: {beside} is used, and the shipped prompts where it has none",
-        f"{beside}:1 g_other: ignored; an entry has a role, constraints, a task",
-        f"{beside}:1 g_analysis: no escalation_feedback_wrapper: the shipped one is used",
+        f"{path}: the prompts are read from {beside}, and its missing entries from the shipped prompts",
+        f"{beside}:1 g_other: ignored, because an entry must have a role, constraints and a task",
+        f"{beside}:1 g_analysis: it has no escalation_feedback_wrapper, so the shipped one is used",
     )
 
 
 def test_named_prompts_replace_the_shipped_ones(tmp_path):
     path = write(tmp_path, PIPELINES["classify, then plan"], prompts="prompts.json")
     (tmp_path / "prompts.json").write_text(json.dumps({"g_analysis": ENTRY}))
-    with pytest.raises(UsageProblem, match="no prompt entry 'g_plan' or 'plan'"):
+    with pytest.raises(UsageProblem, match="the prompts have no entry 'g_plan' or 'plan'"):
         load_workflow(str(path), ROOT)

@@ -191,10 +191,10 @@ def test_missing_prompts_are_an_error_at_their_key(tmp_path):
     path.write_text(MINIMAL + "prompts: plannin\n")
     assert problem(str(path)) == f"{path}:4 prompts: unknown prompts 'plannin' (did you mean 'planning'?)"
     path.write_text(MINIMAL.replace("plan_medium", "human"))
-    assert problem(str(path)).startswith(f"{path}:3 action_pairs.g_plan: no prompt entry 'g_plan' (")
+    assert problem(str(path)).startswith(f"{path}:3 action_pairs.g_plan: the prompts have no entry 'g_plan' (")
     path.write_text(MINIMAL.replace("}", ", prompt: plan_direkt}"))
     assert problem(str(path)) == (
-        f"{path}:3 action_pairs.g_plan: no prompt entry 'plan_direkt' (did you mean 'plan_direct'?)"
+        f"{path}:3 action_pairs.g_plan: the prompts have no entry 'plan_direkt' (did you mean 'plan_direct'?)"
     )
 
 
@@ -208,7 +208,9 @@ def test_a_classifier_without_its_prompt_is_an_error(tmp_path):
     path.write_text(text)
     assert load_workflow(str(path), ROOT).workflow.classifications_max == 0
     path.write_text(f"{text}classifications_max: 1\n")
-    assert problem(str(path)).startswith(f"{path}:5 classifications_max: no prompt entry 'failure_classifier' (")
+    assert problem(str(path)).startswith(
+        f"{path}:5 classifications_max: the prompts have no entry 'failure_classifier' ("
+    )
 
 
 def test_a_step_without_a_model_needs_no_prompt(tmp_path):

@@ -46,12 +46,12 @@ def test_a_template_takes_no_profile():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("format: 2\nmodels: {}\n", "has format 2, and this version reads 1"),
-        ("models: {}\n", "has format None, and this version reads 1"),
+        ("format: 2\nmodels: {}\n", "the file has format 2; this version of Replan reads format 1"),
+        ("models: {}\n", "the file has format None; this version of Replan reads format 1"),
         ("format: 1\nmodels: {m: {runs: 1}}\n", "accepted"),
         (
             "format: 1\nmodels: {m: {runs: 1, accepted: 2, told: 0, mended: 0, again: 0, date: '2026-11-29'}}\n",
-            "2 of 1",
+            "2 is more than the 1",
         ),
         ("format: [\n", "model_profiles.yaml:"),
     ],

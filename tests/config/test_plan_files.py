@@ -92,7 +92,7 @@ def test_a_missing_plan_file_is_an_error_at_its_key(mine, tmp_path):
     path = mine({"templates": {"bug_fix": "plans/no.json"}})
     place = f"{path}:8 action_pairs.g_template.generator_config.templates.bug_fix"
     missing = tmp_path / "plans" / "no.json"
-    hint = "leave the entry out to take the shipped template"
+    hint = "remove the entry to use the shipped template"
     assert problem(path) == f"{place}: {missing}: no such file ({hint})"
 
 

@@ -190,17 +190,23 @@ def test_both_spellings_of_escalation_are_read():
         (
             "name: w\naction_pairs:\n"
             + "".join(f"  {a}: {{generator: g, guard: h, requires: [{b}]}}\n" for a, b in ("ab", "bc", "ca")),
-            "w.yaml:3 action_pairs.a.requires: steps require each other: a -> b -> c -> a (take one out of `requires`)",
+            (
+                "w.yaml:3 action_pairs.a.requires: steps require each other: a -> b -> c -> a "
+                "(remove one of these steps from `requires`)"
+            ),
         ),
         (
             START + "    escalate_to: [g_b]\n" + SECOND,
-            "w.yaml:6 action_pairs.g_a.escalate_to[0]: 'g_b' is not a step that 'g_a' builds on (g_a requires nothing)",
+            (
+                "w.yaml:6 action_pairs.g_a.escalate_to[0]: 'g_b' is not a step that 'g_a' requires, directly or "
+                "through other steps (g_a requires nothing)"
+            ),
         ),
         (
             START + SECOND.replace("}", ", escalate_by_guard: {h: [g_b]}}"),
             (
                 "w.yaml:6 action_pairs.g_b.escalate_by_guard.h[0]: "
-                "'g_b' is not a step that 'g_b' builds on (g_b requires: g_a)"
+                "'g_b' is not a step that 'g_b' requires, directly or through other steps (g_b requires: g_a)"
             ),
         ),
         (START + "    rmax: 0\n", "w.yaml:6 action_pairs.g_a.rmax: should be at least 1, not 0"),
@@ -223,13 +229,16 @@ def test_both_spellings_of_escalation_are_read():
         (
             "name: w\naction_pairs:\n  G-A: {generator: g, guard: h}\n",
             (
-                "w.yaml:3 action_pairs.G-A: should be a lower-case letter, then letters, digits and underscores, "
+                "w.yaml:3 action_pairs.G-A: should be a lower-case letter, then lower-case letters, digits and _, "
                 "64 characters at most, not 'G-A'"
             ),
         ),
         (
             "name: w\naction_pairs: {}\n",
-            "w.yaml:2 action_pairs: a workflow has 1 to 64 steps, this one has 0 (add one, such as `g_plan: ...`)",
+            (
+                "w.yaml:2 action_pairs: a workflow must have 1 to 64 steps, and this workflow has 0 "
+                "(add a step, such as `g_plan: ...`)"
+            ),
         ),
         (
             "name: w\naction_pairs: [a]\n",
@@ -243,7 +252,7 @@ def test_both_spellings_of_escalation_are_read():
             "name: w\naction_pairs:\n  a: {generator: g, guard: {all_of: [x], majority: [y]}}\n",
             (
                 "w.yaml:3 action_pairs.a.guard: "
-                "a composite guard has exactly one of all_of, first_failure, majority, with its guards"
+                "a composite guard must have one list of guards: all_of, first_failure or majority"
             ),
         ),
         (
@@ -311,7 +320,7 @@ def test_known_names_pass():
             START.replace("analysis_valid", "{all_of: [human, zzz]}"),
             (
                 "w.yaml:5 action_pairs.g_a.guard: unknown guard 'zzz' (guards: analysis_valid, human, plan_medium; "
-                "--plugins FILE.py adds one of your own)"
+                "--plugins FILE.py adds your own guards)"
             ),
         ),
         (
@@ -322,7 +331,7 @@ def test_known_names_pass():
             START + SECOND.replace("}", ", deterministic: true}"),
             (
                 "w.yaml:6 action_pairs.g_b.deterministic: "
-                "generator 'LLMPlanGenerator' asks a model, and its calls count (leave it out)"
+                "generator 'LLMPlanGenerator' calls a model, so the step is not deterministic (remove the key)"
             ),
         ),
     ],
@@ -358,8 +367,8 @@ ROW = "{id: rest, why: because, level: local_retry}"
         (
             f"name: p\nrows: [{ROW[:-1]}, codes: [plan]}}]\n",
             (
-                "p.yaml:2 rows[0].codes[0]: should be a finding code such as plan.unreachable, or a family such as "
-                "plan.*, not 'plan'"
+                "p.yaml:2 rows[0].codes[0]: should be a finding code such as plan.unreachable, or a family of codes "
+                "such as plan.*, not 'plan'"
             ),
         ),
         (

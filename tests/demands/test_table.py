@@ -236,7 +236,7 @@ def test_paths_are_checked_only_where_something_compares_them():
 def test_a_value_that_nobody_has_given_is_shown_as_open():
     text = "The search must answer within TBD ms."
     for answer, assumed in (("", "'TBD' stays open"), ("200 ms", "")):
-        asked = Clarified(f"What is to stand in place of 'TBD' in the sentence below?\n{text}", answer)
+        asked = Clarified(f"Which value should replace 'TBD' in the sentence below?\n{text}", answer)
         assert demand_table(user_texts(text, clarified=[asked]), plan()).rows[0].assumed == assumed
 
 

@@ -156,7 +156,7 @@ def test_nobody_is_asked_about_an_agent_that_did_not_get_to_its_end(outcome):
     """Its worktree is thrown away, so that nothing of it is in the workspace."""
     run = stage()
     recorded(run)
-    works(run, None, outcome, "it took longer than 60 s")
+    works(run, None, outcome, "the call took longer than 60 s")
     assert not run.requests("user")
     assert run.state.active["a"].number == 2 or run.requests("clock")
 

@@ -130,8 +130,14 @@ def test_an_edit_approves_no_step_that_the_person_was_not_shown_and_none_for_a_p
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda value: {**value, "requirements": [KEPT]}, "leaves out what every plan must keep to: never use"),
-        (lambda value: {**value, "requirements": [{**KEPT, "paths": []}, AVOIDED]}, "weakens what every plan must"),
+        (
+            lambda value: {**value, "requirements": [KEPT]},
+            "leaves out a requirement that every plan must meet: never use",
+        ),
+        (
+            lambda value: {**value, "requirements": [{**KEPT, "paths": []}, AVOIDED]},
+            "weakens a requirement that every plan must meet",
+        ),
         (lambda value: {**value, "invariants": []}, "leaves out an invariant"),
         (lambda value: with_step(value, "b", generator="nobody"), "no tool implements generator 'nobody'"),
         (lambda value: with_step(value, "b", retry_budget="x"), "retry_budget"),

@@ -22,7 +22,7 @@ def broken(stage, name="a"):
 def test_a_transient_failure_of_a_tool_is_a_local_retry_after_a_pause():
     """S111: same goals, same plan."""
     stage = Stage(plan(step("a", "start", "goal", retry_budget=2)))
-    stage.tool("do_a", "transient", reason="it took longer than 60 s")
+    stage.tool("do_a", "transient", reason="the call took longer than 60 s")
     [decision] = [event for event in stage.events if event.kind == "attempt_decided"]
     assert (decision.level, decision.rule, decision.again) == ("local_retry", "tool_transient", True)
     assert decision.delay_seconds == 2.0

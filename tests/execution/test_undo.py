@@ -256,7 +256,7 @@ def test_an_undo_that_hangs_is_called_again_after_a_pause_if_that_does_no_harm()
     stage = stage_of(value)
     stage.run_step("pay", check="failed")
     stage.run_step("pay", "failed")
-    stage.tool("refund", "transient", reason="it took longer than 60 s")
+    stage.tool("refund", "transient", reason="the call took longer than 60 s")
     assert stage.requests("clock")
     assert undo_request(stage) is None
     stage.woken()
@@ -266,9 +266,9 @@ def test_an_undo_that_hangs_is_called_again_after_a_pause_if_that_does_no_harm()
 def test_an_undo_that_hangs_and_is_not_repeatable_is_a_question():
     """It may have done its work, so it is not called again by itself."""
     stage = failed(stage_of(repeatable=False))
-    stage.tool("cancel_flight", "transient", reason="it took longer than 60 s")
+    stage.tool("cancel_flight", "transient", reason="the call took longer than 60 s")
     assert undo_request(stage) is None
-    assert "it took longer than 60 s" in stage.question()[0]
+    assert "the call took longer than 60 s" in stage.question()[0]
     stage.answer("it is undone")
     assert undo_request(stage)[0] == "cancel_hotel"
 

@@ -236,7 +236,7 @@ def test_a_recon_in_which_nothing_is_real_is_rejected_once_in_a_run(invented):
     again = judge("recon", value, rejected_for=[Code.MISSING, Code.NOT_IN_TEXT])
     assert findings_of(again) == [(Code.NOT_IN_TEXT, f"{key}[0]", "warning")]
     assert again.passed
-    assert "it is left out" in again.findings[0].message
+    assert "the item is left out" in again.findings[0].message
     artifact = Artifact(artifact_id="a", step="g", content=json.dumps(value))
     assert recon.normalise_artifact(artifact, again.findings).value.value == nothing
 
@@ -364,10 +364,10 @@ def test_settings_restrict_languages_and_add_strategies():
     ("name", "config", "words"),
     [
         ("analysis", {"langages": ["python"]}, "did you mean 'languages'"),
-        ("analysis", {"languages": "python"}, "must be a list of names"),
-        ("analysis", {"languages": []}, "must be a list of names"),
-        ("strategy", {"strategies": [3]}, "must be a list of names"),
-        ("recon", {"x": ["y"]}, "it knows no settings"),
+        ("analysis", {"languages": "python"}, "must be a list of at least one name"),
+        ("analysis", {"languages": []}, "must be a list of at least one name"),
+        ("strategy", {"strategies": [3]}, "must be a list of at least one name"),
+        ("recon", {"x": ["y"]}, "this guard has no settings"),
         ("critique", {"x": ["y"]}, "guard_config of critique_valid: x"),
     ],
 )

@@ -80,9 +80,9 @@ def test_a_goal_is_covered_by_a_step_that_contributes_to_one_of_its_tokens():
     ("steps", "tokens", "words"),
     [
         ((MAKE, SHIP), ["goal"], "no step satisfies it"),
-        ((MAKE, SHIP, step("idle", "start", "nothing", satisfies=[GOAL])), ["goal"], "does not lead to"),
+        ((MAKE, SHIP, step("idle", "start", "nothing", satisfies=[GOAL])), ["goal"], "do not lead to"),
         ((MAKE | {"satisfies": [GOAL]}, SHIP), ["made"], "none of its tokens is in goal_state"),
-        ((MAKE | {"satisfies": [GOAL]}, SHIP), [], "name under its 'tokens'"),
+        ((MAKE | {"satisfies": [GOAL]}, SHIP), [], "its 'tokens' are empty"),
     ],
 )
 def test_a_goal_that_no_contributing_step_satisfies_is_uncovered(steps, tokens, words):

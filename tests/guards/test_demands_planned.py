@@ -35,14 +35,14 @@ def test_a_demand_that_no_requirement_quotes_is_to_be_stated_first():
     [finding] = verdict.findings
     assert (verdict.passed, finding.code, finding.tags) == (False, "demand.in_no_step", (ReasonTag.MISSING_EVIDENCE,))
     assert finding.where == requirement_id(GOAL.rstrip("."))
-    assert finding.message.endswith("as its quote, and have a step satisfy it")
+    assert finding.message.endswith("as its quote, and let a step satisfy this requirement")
 
 
 def test_a_demand_that_a_requirement_quotes_lacks_a_step():
     name = requirement_id(GOAL.rstrip("."))
     [finding] = judged(GOAL, plan(stated(GOAL.rstrip(".")))).findings
     assert finding.tags == (ReasonTag.REQUIREMENT_VIOLATION,)
-    assert f"write {name} under 'satisfies' of a step" in finding.message
+    assert f"add {name} to 'satisfies' of a step" in finding.message
     assert judged(GOAL, plan(stated(GOAL.rstrip("."), tokens=["done"]), satisfies=[name])).passed
 
 
@@ -66,7 +66,7 @@ def test_what_is_no_plan_is_rejected_for_that(text):
 
 @pytest.mark.parametrize(
     ("more", "last"),
-    [(0, None), (1, "1 demand more of the text is in no step"), (2, "2 demands more of the text are in no step")],
+    [(0, None), (1, "1 more demand of the text is in no step"), (2, "2 more demands of the text are in no step")],
 )
 def test_the_demands_beyond_the_limit_are_counted(more, last):
     text = "\n\n".join(f"The page number {number} must show a total." for number in range(FINDINGS_MAX + more))
@@ -80,4 +80,4 @@ def test_a_long_demand_is_quoted_to_the_limit(monkeypatch):
     length = len(GOAL) - 1
     for limit, quote in ((length, GOAL[:-1]), (length - 1, f"{GOAL[: length - 2]}…")):
         monkeypatch.setattr(requirements_covered, "QUOTE_MAX", limit)
-        assert f'demands "{quote}", which' in judged(GOAL, plan()).findings[0].message
+        assert f'demands "{quote}", but' in judged(GOAL, plan()).findings[0].message

@@ -80,7 +80,7 @@ def test_a_sentence_that_leaves_a_value_open_is_a_question_about_it(text, words)
     """S114: nobody but the user knows the value, whether recon states the sentence or not."""
     findings = [each for each in agree(problem=text).findings if each.code == "requirements.ambiguous"]
     assert [each.message.splitlines()[0] for each in findings] == (
-        [f"What is to stand in place of '{words}' in the sentence below, which leaves it open?"] if words else []
+        [f"Which value should replace '{words}' in the sentence below?"] if words else []
     )
 
 
@@ -108,7 +108,7 @@ def test_a_requirement_with_several_readings_is_a_question_with_each_reading_as_
         "error",
     )
     assert [choice.value for choice in finding.asks.choices] == ["less than 1 s", "no slower than today"]
-    assert all(choice.does == "The passage is taken in this sense." for choice in finding.asks.choices)
+    assert all(choice.does == "The passage has this meaning." for choice in finding.asks.choices)
     assert finding.asks.shown == "- It must be fast"
     assert found(agree(readings("one", "one"), problem="It must be fast.")) == []
     value = {"requirements": [readings("one", "two", quote="not in the text")]}

@@ -111,4 +111,4 @@ def test_a_plan_has_at_most_200_000_items_in_all_of_its_lists():
     full = ["t"] * 10_000
     steps = [{"step_id": f"s{number}", "effects": full} for number in range(20)]
     assert too_large({"steps": steps}) is None
-    assert "200,001 items in its lists; at most 200,000 are read" in too_large({"steps": steps, "goal": ["t"]}).message
+    assert "200,001 items in its lists; the limit is 200,000" in too_large({"steps": steps, "goal": ["t"]}).message

@@ -104,7 +104,7 @@ def test_a_final_plan_that_ignores_its_critique_is_tried_again(against, workflow
     result, server = against(workflow, g_plan_draft=[sound], g_plan_final=[{**sound, "plan_id": "renamed"}])
     assert (result.outcome, result.calls, result.plan_json) == ("success", CALLS[workflow] + 1, plan())
     last = [seen.prompt for seen in server.seen if seen.step == "g_plan_final"][-1]
-    assert "the plan is the draft unchanged" in last
+    assert "but the plan equals the draft" in last
 
 
 def test_a_template_of_ones_own_is_adapted(against, tmp_path):

@@ -89,7 +89,7 @@ async def test_a_plan_for_every_other_type():
         ({"template": {}}, "template: unknown setting 'template' (did you mean 'templates'?)"),
         (
             {"templates": {"feature": "no/such.yaml"}},
-            "templates.feature: no/such.yaml: no such file (leave the entry out to take the shipped template)",
+            "templates.feature: no/such.yaml: no such file (remove the entry to use the shipped template)",
         ),
     ],
 )

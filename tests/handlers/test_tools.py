@@ -69,7 +69,7 @@ async def test_a_call_that_is_not_recorded_does_nothing(tmp_path, why):
     [
         ("print('no'); raise SystemExit(3)", ToolOutcome.FAILED, "exit code 3"),
         ("import os; os.kill(os.getpid(), 9)", ToolOutcome.FAILED, "ended by signal 9"),
-        ("import time; time.sleep(60)", ToolOutcome.TRANSIENT, "it took longer than 0.5 s"),
+        ("import time; time.sleep(60)", ToolOutcome.TRANSIENT, "the call took longer than 0.5 s"),
     ],
 )
 async def test_how_a_program_ends_is_the_outcome_of_its_call(tmp_path, code, outcome, reason):

@@ -111,7 +111,7 @@ def home(tmp_path, monkeypatch):
     [
         ("gardening", "a lamp", "there is no kind 'gardening' of agent"),
         ("negotiation", " ", "the task is empty"),
-        ("negotiation", 7, "the task is no text"),
+        ("negotiation", 7, "the task is not a string"),
         ("planning", " ", "the problem is empty"),
         ("planning", 7, "the task of a planning run is no text"),
         ("negotiation", AgentTask("a lamp", Limits(micro_usd=1_000_000)), "the price of 'some-model' is not known"),

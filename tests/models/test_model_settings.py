@@ -74,27 +74,27 @@ def deep(levels):
         ({"seed": 1.5}, "model_settings: seed: should be a whole number, not 1.5"),
         ({"reasoning_effort": "hihg"}, "model_settings: reasoning_effort: should be 'none', 'minimal', "),
         ({"stop": ["a", "b", "c", "d", "e"]}, "model_settings: stop: takes at most 4 entries"),
-        ({"extra_body": {"seed": 1}}, "model_settings: extra_body.seed: 'seed' is a setting of its own"),
+        ({"extra_body": {"seed": 1}}, "model_settings: extra_body.seed: 'seed' must not be in extra_body"),
         ({"extra_body": [1]}, "model_settings: extra_body: should be a mapping"),
         ({"extra_body": {"a": "x" * 20_000}}, "model_settings: extra_body: has more than 16,000 bytes"),
         ({"extra_body": deep(21)}, "model_settings: extra_body: is nested more than 20 levels deep"),
         ({"extra_body": deep(5_000)}, "model_settings: extra_body: is nested more than 20 levels deep"),
-        ({"extra_body": {"a": float("nan")}}, "model_settings: extra_body: holds what JSON cannot"),
-        ({"extra_body": {"a": {1, 2}}}, "model_settings: extra_body: holds what JSON cannot"),
+        ({"extra_body": {"a": float("nan")}}, "model_settings: extra_body: a value is not JSON"),
+        ({"extra_body": {"a": {1, 2}}}, "model_settings: extra_body: a value is not JSON"),
         (
             {"extra_headers": {f"X-{n}": "a" for n in range(21)}},
             "model_settings: extra_headers: takes at most 20 entries",
         ),
         (
             {"extra_headers": {"X Title": "a"}},
-            "model_settings: extra_headers.X Title: 'X Title' is not a name of a header",
+            "model_settings: extra_headers.X Title: 'X Title' is not a valid header name",
         ),
         ({"extra_headers": {"X-Title": "a\r\nX: b"}}, "model_settings: extra_headers.X-Title: the value of 'X-Title' "),
-        ({"extra_headers": {"a\nb": "c"}}, "model_settings: extra_headers.a?b: 'a\\nb' is not a name of a header"),
-        ({"extra_headers": {"x" * 300: "c"}}, f"model_settings: extra_headers.{'x' * 66}: '{'x' * 64}' is not a name"),
+        ({"extra_headers": {"a\nb": "c"}}, "model_settings: extra_headers.a?b: 'a\\nb' is not a valid header name"),
+        ({"extra_headers": {"x" * 300: "c"}}, f"model_settings: extra_headers.{'x' * 66}: '{'x' * 64}' is not a valid"),
         ({"extra_headers": {"X-Title": "é"}}, "model_settings: extra_headers.X-Title: the value of 'X-Title' "),
         (["temperature"], "model_settings: 'temperature' sets nothing (write NAME=VALUE)"),
-        (7, "model_settings: it is a mapping of names to values"),
+        (7, "model_settings: the settings must be a mapping of names to values"),
     ],
 )
 def test_a_wrong_setting_is_one_line_with_its_name(value, message):
@@ -180,7 +180,7 @@ def test_words_of_options_are_json_or_else_text():
     assert check_settings("stop=END") == {"stop": ["END"]}
     assert check_settings(()) == {}
     assert words_of("temperature=0.2 'stop=the end'") == ["temperature=0.2", "stop=the end"]
-    with pytest.raises(UsageProblem, match=f"{KEY}: a quote has no end"):
+    with pytest.raises(UsageProblem, match=f"{KEY}: a quotation mark is not closed"):
         words_of("stop='the end")
 
 

@@ -144,7 +144,7 @@ async def test_what_the_page_shows_gets_a_reply_and_what_was_learned_holds_for_t
     ],
 )
 def test_a_setting_that_a_provider_is_known_not_to_take_is_refused_before_a_call(model, settings, refused):
-    with pytest.raises(UsageProblem, match=f"does not take {refused} "):
+    with pytest.raises(UsageProblem, match=f"does not accept {refused} "):
         check_settings(model, settings)
 
 

@@ -38,8 +38,8 @@ FITS = [
 ]
 
 MISFITS = [
-    (TEXT, " ", "an answer is some text"),
-    (TEXT, None, "an answer is some text"),
+    (TEXT, " ", "an answer must not be empty"),
+    (TEXT, None, "an answer must be a string"),
     (TEXT, "x" * (ANSWER_MAX + 1), f"at most {ANSWER_MAX} characters"),
     (COLOURS, "green", "one of: red, Blue, blue, not 'green'"),
     (YES_NO, "perhaps", "yes or no, not 'perhaps'"),
@@ -51,8 +51,8 @@ MISFITS = [
     (LIST, "[1", "not JSON"),
     (LIST, "[NaN]", "not JSON"),
     (LIST, "[" * 100_000, "not JSON"),
-    (REVIEW, "reject:", "approve, or reject: and the reason"),
-    (REVIEW, "approved", "approve, or reject: and the reason"),
+    (REVIEW, "reject:", "approve, or reject: followed by the reason"),
+    (REVIEW, "approved", "approve, or reject: followed by the reason"),
 ]
 
 

@@ -196,7 +196,7 @@ def test_an_edit_that_no_guard_has_judged_is_refused():
 def test_an_edit_keeps_what_every_plan_must_keep():
     world = ended({})
     edit(world)
-    assert "leaves out what every plan must keep" in refusal(world, value={**EDITED, "requirements": []})
+    assert "leaves out a requirement that every plan must meet" in refusal(world, value={**EDITED, "requirements": []})
 
 
 def test_a_run_at_work_and_a_run_without_a_written_plan_have_none_to_edit():

@@ -97,9 +97,9 @@ REFUSED = {
     "a token that nothing makes": ("", "pakage", "no tool makes 'pakage'", "did you mean 'package'?", "goal"),
     "a token unlike any": ("", "qqq", "no tool makes 'qqq'", "add it to the `effects` of a generator's `step`", "goal"),
     "an unknown token at the start": (
-        "sorce", "package", "no step that a tool declares has the token 'sorce'", "did you mean 'source'?", "holds",
+        "sorce", "package", "no tool declares a step with the token 'sorce'", "did you mean 'source'?", "holds",
     ),
-    "a goal that holds": ("money", "money", "the goal holds already, so nothing is to be planned", "", "goal"),
+    "a goal that holds": ("money", "money", "the goal holds already, so no plan is needed", "", "goal"),
 }  # fmt: skip
 
 
@@ -113,27 +113,30 @@ def test_a_goal_is_refused_with_its_reason_and_the_next_step(name):
 
 def test_a_goal_that_cannot_be_reached_is_refused_with_what_nothing_makes():
     problem = refusal(BUILD[1:], "", "package")
-    assert problem.cause == "no plan reaches 'package', since nothing makes 'source'"
-    assert problem.hint == "--holds source, if that is so at the beginning"
+    assert problem.cause == "no plan reaches 'package', because nothing makes 'source'"
+    assert problem.hint == "add --holds source if this holds at the beginning"
 
 
 def test_steps_that_need_each_other_are_named_by_their_tokens():
     problem = refusal([step("a", "y", "x"), step("b", "x", "y")], "", "x")
-    assert problem.cause == "no plan reaches 'x', since 'x', 'y' need each other"
+    assert problem.cause == "no plan reaches 'x', because 'x', 'y' need each other"
 
 
 UNREACHABLE = {
     "two goals that exclude each other": (
         [step("up", "down", "up", "down"), step("down", "up", "down", "up")],
-        "no plan reaches 'down', 'up': no order of the steps reaches all of the goal",
+        "no plan reaches 'down', 'up': no order of the steps reaches the whole goal",
     ),
     "an outcome from which nothing leads on": (
         [step("try", "down", "", "", works="up", breaks="broken -down")],
-        "no plan reaches 'down', 'up': after the outcome 'breaks' of 'try' no step leads to the goal",
+        "no plan reaches 'down', 'up': no step leads to the goal after the outcome 'breaks' of 'try'",
     ),
     "an outcome that changes nothing": (
         [step("try", "down", "", "", works="up", again="")],
-        "no plan reaches 'up': the outcome 'again' of 'try' leads back to a state before it, and no step is repeated",
+        (
+            "no plan reaches 'up': the outcome 'again' of 'try' leads back to an earlier state, "
+            "but a step must not be repeated"
+        ),
     ),
 }
 

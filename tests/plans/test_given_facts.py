@@ -74,7 +74,7 @@ def test_a_name_that_no_tool_implements_is_an_error_at_its_step():
     [made] = unbound_findings({"steps": steps[1:]}, Given(generators=("make", "more")))
     assert made.message == "step t: no tool implements the generator 'other'; choose one of 'make', 'more'."
     [none] = unbound_findings({"steps": steps[1:]}, Given(generators=()))
-    assert none.message.endswith("'other'; none is.")
+    assert none.message.endswith("'other'; the tools implement no generators.")
     for value in (None, [], {"steps": None}, {"steps": {}}):
         assert list(unbound_findings(value, Given(generators=()))) == []
 

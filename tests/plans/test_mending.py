@@ -31,7 +31,7 @@ def test_a_total_of_attempts_below_the_sum_is_raised_to_it(written, total):
     steps = [{**STEP, "step_id": name} for name in ("a", "b", "c")]
     result, messages = notes_of(plan(*steps, total_retry_budget=written))
     assert result["total_retry_budget"] == total
-    assert messages[-1].endswith(f"is {total} now; the steps' retry budgets add up to 12.")
+    assert messages[-1].endswith(f"is now {total}; the retry budgets of the steps add up to 12.")
 
 
 def test_a_missing_total_is_the_sum_where_the_usual_one_is_too_small():
@@ -65,7 +65,7 @@ def test_a_step_that_stands_there_twice_is_kept_once():
     other = {**STEP, "name": "Another"}
     result, messages = notes_of(plan(STEP, dict(STEP), other))
     assert result["steps"] == [STEP, other]
-    assert messages == ["set by the program: the step fix stood there twice and is kept once."]
+    assert messages == ["set by the program: the plan had two equal steps fix, and one is removed."]
 
 
 def test_a_name_alone_is_a_list_of_it_and_null_is_nothing():

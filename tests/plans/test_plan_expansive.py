@@ -75,7 +75,7 @@ def test_a_policy_that_may_run_for_ever_is_a_dead_end():
     verdict = judge("expansive", value)
     assert errors(verdict) == [("plan.dead_end", "a")]
     assert verdict.errors[0].trace == ("a:fail",)
-    assert "goes on for ever" in verdict.errors[0].message
+    assert "never ends and never hands over" in verdict.errors[0].message
 
 
 def test_a_broken_invariant_has_the_trace_that_breaks_it():

@@ -119,7 +119,7 @@ def test_a_workflow_adds_guards_or_replaces_them():
         ({"r_max": 0}, "at least 1"),
         ({"r_max": True}, "at least 1"),
         ({"max_explorations": "many"}, "at least 1"),
-        ({"assurance": "certain"}, "one of none, weak, strong_cyclic, strong"),
+        ({"assurance": "certain"}, "use none or weak or strong_cyclic or strong"),
         ({"guard_catalog": "syntax"}, "list of guard names"),
         ({"guard_catalog": {"without": []}}, "list of guard names"),
     ],

@@ -34,18 +34,18 @@ def test_a_plan_that_keeps_to_the_results_is_accepted():
 def test_a_misspelt_outcome_is_told_with_the_nearest_one():
     [(severity, where, message)] = said(look("rad", "green"), mend())
     assert (severity, where) == ("error", "look")
-    assert message == "step look: the result of its generator tells no outcome 'rad'; did you mean 'red'?"
+    assert message == "step look: the result of its generator reports no outcome 'rad'; did you mean 'red'?"
 
 
 def test_an_outcome_like_none_is_told_with_all_that_there_are():
     [(_, _, message)] = said(look("q", "green"), mend())
-    assert message.endswith("tells no outcome 'q'; it tells 'green', 'red'.")
+    assert message.endswith("reports no outcome 'q'; it reports 'green', 'red'.")
 
 
 def test_a_result_without_outcomes_says_where_the_tokens_belong():
     [(_, where, message)] = said(look("red", "green"), mend(outcomes=[{"name": "red"}]))
     assert where == "paint"
-    assert "leave outcomes empty, and put what it makes into effects" in message
+    assert "leave outcomes empty, and put the tokens into effects" in message
 
 
 def test_an_outcome_that_is_left_out_is_a_warning_since_it_counts_as_a_failure():
@@ -58,14 +58,17 @@ def test_a_value_that_a_tool_uses_is_among_the_preconditions():
     [(_, where, message)] = said(look("red", "green"), mend(preconditions=[]))
     assert (where, message.partition(": ")[2]) == (
         "paint",
-        "its tool uses the value of 'owner'; add it to the preconditions.",
+        "its tool uses the value of 'owner'; add 'owner' to the preconditions.",
     )
 
 
 def test_a_value_is_made_by_a_result_that_tells_it_and_not_at_the_start():
     [(_, where, message)] = said(look("red", "green"), mend(), initial_state=["owner"])
     assert where == "initial_state"
-    assert "generator 'look'. Step look is such a step." in message
+    assert (
+        "generator 'look' make the token, because its result reports the value. Step look has such a generator."
+        in message
+    )
     known = GIVEN.model_copy(update={"known_values": ("owner",)})
     assert said(look("red", "green"), mend(), initial_state=["owner"], given=known) == []
     [(_, where, message)] = said(mend(effects=["owner"]))
@@ -82,7 +85,7 @@ def test_a_step_that_is_bound_by_its_id_is_judged_by_that_result():
     given = GIVEN.model_copy(update=steps)
     assert said(look("blue"), mend(), given=given) == []
     [(_, _, message)] = said(look("red", step_id="look_2"), mend(), given=given)
-    assert message.endswith("tells no outcome 'red'; did you mean 'blue'?") or "it tells 'blue'" in message
+    assert message.endswith("reports no outcome 'red'; did you mean 'blue'?") or "it reports 'blue'" in message
 
 
 def test_a_guard_uses_values_too():

@@ -16,31 +16,41 @@ def lists(count, each=10_000):
 @pytest.mark.parametrize(
     ("most", "more", "where", "text"),
     [
-        ({"steps": [0] * 20_000}, {"steps": [0] * 20_001}, "steps", "steps has 20,001 items; at most 20,000 are read."),
-        ({"invariants": [0] * 1_000}, {"invariants": [0] * 1_001}, "invariants", "invariants has 1,001 items; at most"),
+        ({"steps": [0] * 20_000}, {"steps": [0] * 20_001}, "steps", "steps has 20,001 items; the limit is 20,000."),
+        (
+            {"invariants": [0] * 1_000},
+            {"invariants": [0] * 1_001},
+            "invariants",
+            "invariants has 1,001 items; the limit is",
+        ),
         (
             {"goal_state": ["t"] * 10_000},
             {"goal_state": ["t"] * 10_001},
             "goal_state",
-            "has 10,001 items; at most 10,000",
+            "has 10,001 items; the limit is 10,000",
         ),
         ({"goal_state": ["t" * 1_000]}, {"goal_state": ["t" * 1_001]}, "goal_state", "an item of 1,001 characters"),
         (
             {"steps": [{}, {"step_id": "s" * 1_000}]},
             {"steps": [{}, {"step_id": "s" * 1_001}]},
-            *("steps[1].step_id", "steps[1].step_id has 1,001 characters; at most 1,000"),
+            *("steps[1].step_id", "steps[1].step_id has 1,001 characters; the limit is 1,000"),
         ),
         (
             {str(number): 0 for number in range(97)},
             {str(number): 0 for number in range(98)},
-            *("", "the plan has 101 keys; at most 100"),
+            *("", "the plan has 101 keys; the limit is 100"),
         ),
         (
             {"invariants": [{str(number): 0 for number in range(100)}]},
             {"invariants": [{str(number): 0 for number in range(101)}]},
-            *("invariants[0]", "invariants[0] has 101 keys; at most 100"),
+            *("invariants[0]", "invariants[0] has 101 keys; the limit is 100"),
         ),
-        ({"steps": lists(200_000)}, {"steps": lists(200_001)}, "", "the plan has 200,001 items in its lists; at most"),
+        (
+            {"steps": lists(200_000)},
+            {"steps": lists(200_001)},
+            "",
+            "the plan has 200,001 items in its lists; the limit is",
+        ),
         ({"open_questions": [0] * 10_001}, {"other": [0] * 10_001}, "other", "other has 10,001 items"),
         ({"steps": [{"open": ["t"]}]}, {"steps": [{"steps": [0] * 10_001}]}, "steps[0].steps", "has 10,001 items"),
         ({"x" * 50: [0]}, {"x" * 50: [0] * 10_001}, "x" * 40, f"{'x' * 40} has 10,001 items"),

@@ -137,7 +137,7 @@ def test_a_model_of_our_packages_is_stored_and_shown_as_it_is_written():
             "replan.models lone (from loud-echoes): is the function lonely(), and should be a function make",
         ),
         ("lost:x", "replan.models lost (from loud-echoes): cannot be loaded: ModuleNotFoundError"),
-        ("echo:\x07", "--model: the text after `echo:` is longer than 200 characters, or cannot be printed"),
+        ("echo:\x07", "--model: the text after `echo:` is longer than 200 characters, or has unprintable characters"),
     ],
 )
 def test_a_model_that_cannot_be_made_is_refused_in_one_line(site, model, cause):
@@ -180,7 +180,7 @@ def test_a_stored_name_of_a_server_s_model_stays_that_when_a_plug_in_takes_its_p
 
 @pytest.mark.parametrize("text", ["plugin:", "plugin:echo", "plugin::x"])
 def test_the_prefix_of_pinned_plug_ins_needs_another_one(text):
-    with pytest.raises(replan.UsageProblem, match="`plugin:` needs the prefix of a plug-in and a text"):
+    with pytest.raises(replan.UsageProblem, match="`plugin:` must be followed by a plug-in's prefix and a text"):
         parse_model_spec(text)
 
 

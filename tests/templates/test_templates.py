@@ -65,7 +65,7 @@ def test_every_demand_is_in_a_step_and_the_files_are_named(name):
     assert satisfied >= planned != set()
     assert all(item["tokens"] for item in plan["requirements"] if item["kind"] == "goal")
     assert "shop/export.py" in json.dumps(plan["steps"])
-    assert plan["basis"].startswith("A template, not a plan for your problem: ")
+    assert plan["basis"].startswith("This plan has the shipped steps of ")
 
 
 def test_templates_and_their_strategies_have_the_names_that_guards_know():
@@ -153,7 +153,7 @@ async def test_an_unknown_role_is_a_bad_request():
     request = ModelRequest("x", "step", "", "", timeout_seconds=1, output_tokens_max=1, material=role)
     reply = await model.complete(request)
     assert isinstance(reply, Fault)
-    assert "a template has no role 'acquisition_plan'" in reply.message
+    assert "a template cannot write for the role 'acquisition_plan'" in reply.message
 
 
 def test_a_step_that_refers_to_no_earlier_step_is_refused_with_its_place(tmp_path):

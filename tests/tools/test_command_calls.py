@@ -60,7 +60,7 @@ async def test_arguments_reach_the_program_as_they_are(bench):
             ToolOutcome.FAILED,
             'exit code 0, and a line of its output matches failure_pattern "^FAILED"',
         ),
-        ("import time; time.sleep(60)", ToolOutcome.TRANSIENT, "it took longer than 0.5 s"),
+        ("import time; time.sleep(60)", ToolOutcome.TRANSIENT, "the call took longer than 0.5 s"),
         # A full disk: the tool itself fails.
         ("import os; os.write(os.open('/dev/full', os.O_WRONLY), b'x')", ToolOutcome.FAILED, "exit code 1"),
     ],

@@ -34,7 +34,7 @@ async def test_a_function_gets_the_workspace_and_its_arguments(bench, code):
         ("raise ConnectionResetError('gone')", ToolOutcome.TRANSIENT, "ConnectionResetError: gone"),
         ("raise TimeoutError", ToolOutcome.TRANSIENT, "TimeoutError: "),
         ("raise PermissionError('no')", ToolOutcome.PERMANENT, "PermissionError: no"),
-        ("import time; time.sleep(2)", ToolOutcome.TRANSIENT, "it took longer than 0.2 s"),
+        ("import time; time.sleep(2)", ToolOutcome.TRANSIENT, "the call took longer than 0.2 s"),
     ],
 )
 async def test_how_a_function_ends_is_the_outcome(bench, body, outcome, reason):
@@ -96,7 +96,7 @@ async def test_a_slow_import_neither_stops_the_event_loop_nor_outlasts_the_limit
         done = await bench.call(toolset, seconds=0.5)
         nursery.cancel_scope.cancel()
     assert (done.outcome, done.not_made) == (ToolOutcome.TRANSIENT, True)
-    assert done.reason == "the call was not made: it took longer than 0.5 s"
+    assert done.reason == "the call was not made: the call took longer than 0.5 s"
     assert turns > 5
     assert (await bench.call(toolset)).outcome is ToolOutcome.SUCCEEDED
 

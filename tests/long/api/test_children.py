@@ -262,7 +262,7 @@ def test_workflows_that_run_each_other_are_refused_at_the_line_of_the_cycle(tmp_
         tmp_path, above=PARENT, below=CHILD.replace("{generator: model", '{generator: "workflow:above.yaml"', 1)
     )
     place = f"{tmp_path / 'below.yaml'}:4 action_pairs.c_strategy.generator: workflows run each other"
-    assert usage_problem(top) == f"{place}: above -> below -> above (let one of them ask a model)"
+    assert usage_problem(top) == f"{place}: above -> below -> above (in one of them, use a model as the generator)"
 
 
 def test_child_workflows_have_a_maximum_depth(tmp_path):
@@ -271,7 +271,7 @@ def test_child_workflows_have_a_maximum_depth(tmp_path):
         (tmp_path / f"w{number}.yaml").write_text(step % (number + 1))
     (tmp_path / f"w{DEPTH_MAX}.yaml").write_text(CHILD)
     assert f"w{DEPTH_MAX - 1}.yaml:3" in usage_problem(tmp_path / "w0.yaml")
-    assert usage_problem(tmp_path / "w0.yaml").endswith("makes 5 nested workflows; the most is 4")
+    assert usage_problem(tmp_path / "w0.yaml").endswith("would nest 5 workflows; at most 4 are allowed")
     known = registry()
     check_workflow(str(tmp_path / "w1.yaml"), data_root(), known.guards, known.generator_names)
 

@@ -120,7 +120,7 @@ def test_a_setting_that_the_provider_does_not_have_is_refused_before_the_run(rep
     name = setting if setting.startswith("reasoning") else setting.partition("=")[0]
     assert refused.exit_code == 2
     assert refused.stderr.splitlines() == [
-        f"replan: --model-settings: the provider of '{CLAUDE}' does not take {name} (leave it out)"
+        f"replan: --model-settings: the provider of '{CLAUDE}' does not accept {name} (remove {name})"
     ]
     assert server.seen == []
 

@@ -65,7 +65,7 @@ CRASH = "{{risk: none, {more}command: [python3, -c, 'import os; os.kill(os.getpi
         (CRASH.format(more="repeatable: true, "), "the tool 'detour' broke off: ended by signal 11"),
         (
             "{risk: none, repeatable: true, timeout_seconds: 0.3, command: [sleep, '60']}",
-            "the tool 'detour' did not finish: it took longer than 0.3 s",
+            "the tool 'detour' did not finish: the call took longer than 0.3 s",
         ),
         ("{risk: none, repeatable: true, command: ['true']}", "the check 'chk' failed: exit code 1"),
     ],

@@ -76,7 +76,7 @@ async def test_an_agent_that_takes_too_long_is_ended_with_all_its_children_and_i
     base = await case.base()
     begun = time.monotonic()
     done = await case.work(base, seconds=1.0)
-    assert (done.outcome, done.reason) == (ToolOutcome.TRANSIENT, "it took longer than 1 s")
+    assert (done.outcome, done.reason) == (ToolOutcome.TRANSIENT, "the call took longer than 1 s")
     assert time.monotonic() - begun < 20
     assert end_of_group(case.bench.begun[-1].process) is True
     assert not case.worktree.exists()

@@ -135,7 +135,7 @@ async def test_a_server_that_hangs_is_ended_at_the_time_limit(bench, behaviour):
     done = await bench.call(tracker(bench, behaviour), seconds=seconds, title="x", count=1)
     assert done.outcome is ToolOutcome.TRANSIENT
     assert done.not_made is (behaviour != "hang")
-    assert done.reason == f"{'the call was not made: ' if done.not_made else ''}it took longer than {seconds:g} s"
+    assert done.reason == f"{'the call was not made: ' if done.not_made else ''}the call took longer than {seconds:g} s"
     assert end_of_group(bench.begun[0].process) is True
 
 
