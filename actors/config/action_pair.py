@@ -1,4 +1,4 @@
-"""The models of a step of a workflow file and of the key `search`. Pure.
+"""Pydantic models for a step of a workflow file and for its key `search`. Pure.
 
 The methods of `actors.config.workflow.Workflow` apply the workflow's defaults to a step.
 """
@@ -43,44 +43,47 @@ class ActionPair(Config):
     description: str = ""
     """The work of the step, in one line for people."""
     role: Name | None = None
-    """The kind of artifact, by which policies and prompts refer to this step; null derives it from the guard."""
+    """The kind of the step's artifact, which policies and prompts name; null derives the role from the guard."""
     rmax: Positive | None = None
-    """The largest number of attempts per visit; null uses the workflow's."""
+    """The largest number of attempts per visit; null uses the workflow's value."""
     backtrack_budget: Count = 0
     """The number of times that the search may backtrack to this step."""
     r_patience: Patience | None = None
-    """How many equal failures in a row are stagnation; null uses the workflow's."""
+    """The number of equal failures in a row that is stagnation; null uses the workflow's value."""
     e_max: Count | None = None
-    """The largest number of escalations that this step may cause in a round; null uses the workflow's."""
+    """The largest number of escalations that this step may cause in a round; null uses the workflow's value."""
     escalate_to: tuple[StepId, ...] = Field(
         default=(), validation_alias=AliasChoices("escalate_to", "escalate_feedback_to")
     )
-    """The earlier steps to redo when this one stagnates, instead of the nearest ones."""
+    """The earlier steps to redo when this step stagnates; if empty, the nearest steps."""
     escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
         default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
     )
-    """The steps to redo after a guard rejects. Each key is a guard's name as written in this file, even if another
-    guard judges in its place at the target level."""
+    """The steps to redo after a guard rejects. The keys are guard names as written in this file, even if the target
+    level replaces the guard.
+    """
     prompt: Name | None = None
-    """The id of the prompt entry; null uses the entry with the step's id, or else the one of its role."""
+    """The id of the prompt entry; null uses the entry for the step's id, or else for its role."""
     generator_config: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of the generator. Each generator has its own."""
+    """Settings of the generator, which differ between generators."""
     guard_config: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of the guard. In a composite, the key with a member's name has that member's settings."""
+    """Settings of the guard. In a composite, a member's settings have its name as their key."""
     child_calls: Positive | None = None
-    """The largest number of calls in one run of `workflow:NAME`; null uses the lower of its worst case and limit."""
+    """The largest number of calls in one run of `workflow:NAME`; null uses its worst case or its limit, whichever is
+    lower.
+    """
     deterministic: bool | None = None
     """Whether the step calls no model; null derives it from the generator."""
     concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
     """The largest number of branches of a run for which this step works at the same time."""
     timeout_seconds: Seconds | None = None
-    """The time limit of one model call, in seconds; null uses the workflow's."""
+    """The time limit of one model call, in seconds; null uses the workflow's value."""
     output_tokens_max: Positive | None = None
-    """The largest number of tokens in one reply; null uses the workflow's."""
+    """The largest number of tokens in one reply; null uses the workflow's value."""
     model: ModelName | None = Field(default=None, exclude_if=lambda value: value is None)
-    """The model that the step asks, in the form of `--model`; null uses the run's."""
+    """The model that the step calls, in the form of `--model`; null uses the run's model."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
-    """The settings of the step's calls; missing ones are the workflow's."""
+    """The settings of the step's model calls; missing settings come from the workflow."""
 
     @property
     def child(self) -> str | None:
@@ -94,7 +97,7 @@ class ActionPair(Config):
 
 
 def canonical_search(value: Any) -> str:
-    """Return a search as one text with all its numbers, such as `beam:4`; a pydantic validator."""
+    """Return a search as one text with all its numbers, such as `beam:4`. It is a pydantic validator."""
     try:
         return str(read_search(value))
     except UnknownSearch as problem:

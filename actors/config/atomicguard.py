@@ -15,8 +15,8 @@ and the branch feature/informed-backtracking).
 | a step without `generator`, in a `.json` file | `model`, with a notice; a model is AtomicGuard's default too |
 | `plan_source: NAME` of a `PlanGenerator` | `plan: plans/NAME.json`, or a path; `defect` is ignored, with a notice |
 | `phases` with `dependencies` and `retry_budget` (one example has them) | `action_pairs`, `requires`, `rmax` |
-| `model`, `provider`, `specification` and the like | ignored, with a notice that says where it is set here |
-| any other key that is unknown here, in a file that `is_foreign` | ignored, with a notice |
+| `model`, `provider`, `specification` and the like | ignored, with a notice that says where Replan sets it |
+| any other key that Replan does not know, in a file that `is_foreign` | ignored, with a notice |
 """
 
 import re
@@ -79,7 +79,7 @@ _COMPOSITES = {
 def is_foreign(document: ParsedFile) -> bool:
     """Return whether a file is AtomicGuard's: a `.json` file with steps, whose keys all exist in AtomicGuard.
 
-    A translated document gives the same answer.
+    The result for a document is the same before and after `translate`.
     """
     steps = document.value.get("action_pairs")
     if not document.source.endswith(".json") or not isinstance(steps, dict):
@@ -92,8 +92,8 @@ def is_foreign(document: ParsedFile) -> bool:
 def translate(document: ParsedFile) -> tuple[ParsedFile, tuple[str, ...]]:
     """Return the document with the names of this project, and a notice for each ignored key.
 
-    Values of an unexpected type are kept: validation refuses them. Raises `UsageProblem` for a composite guard without
-    an equivalent.
+    Values of an unexpected type are kept, because validation refuses them later. Raises `UsageProblem` for a composite
+    guard without an equivalent.
     """
     document = _rename_phases(document)
     return _Translation(document, is_foreign(document)).translate()
@@ -166,7 +166,7 @@ class _Translation:
         return pair
 
     def _translate_generator(self, path: KeyPath, pair: dict[str, Any]) -> None:
-        """Set a missing generator, and translate `plan_source` into the path of a plan file."""
+        """Set a missing `generator`, and translate `plan_source` into the path of a plan file."""
         if "generator" not in pair:
             pair["generator"] = "model"
             self._add_notice(path, "this step names no generator, so it uses `model`")

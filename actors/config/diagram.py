@@ -1,8 +1,8 @@
 """Draws a workflow as text (Mermaid, DOT) or as a graph: steps, guards, budgets, `requires` and escalation edges.
 
 Escalation edges are dashed. They go from a step to its escalation targets. If a step names no targets, its edges go to
-the steps that it requires. No such edge goes to a step without a `backtrack_budget`. The pattern of step ids needs no
-escaping; labels are escaped.
+the steps that it requires. A step without a `backtrack_budget` is the target of no escalation edge. Step ids contain no
+characters that need escaping. Labels are escaped.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,10 @@ def workflow_flow(workflow: Workflow) -> Flow:
 
 
 def _has_branches(workflow: Workflow) -> bool:
-    """Return whether the search keeps several branches. A diagram then names the search, since it cannot show them."""
+    """Return whether the search keeps several branches.
+
+    If it does, a diagram names the search, because a diagram cannot show branches.
+    """
     return read_search(workflow.search).name not in SINGLE_BRANCH
 
 
@@ -70,7 +73,7 @@ def _escalation_edges(workflow: Workflow) -> Iterator[tuple[str, str]]:
 
 
 def _node_id(step: str) -> str:
-    """Return a prefixed id, since a keyword such as `end` as an id breaks a chart of Mermaid."""
+    """Return the step's id with a prefix, because Mermaid cannot draw an id that is a keyword, such as `end`."""
     return f"s_{step}"
 
 

@@ -2,8 +2,8 @@
 
 A workflow is named by a shipped name, an alias or a path. A name with a path separator or one of the suffixes `.yaml`,
 `.yml`, `.json` is a path. A file in the current folder with any other name is used only if no workflow of this name is
-shipped. The caller passes the root folder of shipped data: `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A
-relative path to prompts counts from the workflow's own folder. A `.json` workflow that names no prompts uses the
+shipped. The caller passes the root folder of the shipped files `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A
+path to prompts is relative to the folder of the workflow's file. A `.json` workflow that names no prompts uses the
 `prompts.json` beside it, like AtomicGuard.
 """
 
@@ -37,7 +37,7 @@ def find_shipped(
     *,
     place: str = "",
 ) -> Path:
-    """Return the file of a name or path; a relative path counts from `folder`.
+    """Return the path of the file that a name or a path names. A relative path is relative to `folder`.
 
     `others` are further valid names, for the hint. A path is returned even if no such file exists.
 
@@ -56,7 +56,7 @@ def find_shipped(
 
 
 def find_named(name: str, shipped: Path, kind: str, document: ParsedFile) -> Path:
-    """Return the existing file that a workflow's key `kind` names. Raises `UsageProblem` at the key."""
+    """Return the existing file that a workflow's key `kind` names. Raises `UsageProblem` with the key as its place."""
     try:
         path = find_shipped(name, shipped, kind, (), Path(document.source).parent)
     except UsageProblem as problem:
@@ -80,16 +80,16 @@ class LoadedWorkflow:
     workflow: Workflow
     prompts: PromptBook
     source: str
-    """The path of the workflow's file, which messages show and the run records."""
+    """The path of the workflow's file. Messages show it, and the run stores it."""
     notices: tuple[str, ...]
     """Lines for the user about keys of the files that were ignored or replaced."""
     document: ParsedFile
-    """The parsed file, for line numbers in later errors."""
+    """The parsed file, which gives the line numbers of later errors."""
     children: Mapping[str, tuple["LoadedWorkflow", Policy]] = field(default_factory=dict)
     """The workflows that steps run (`generator: workflow:NAME`), by name; filled by `check_workflow`."""
     missing: tuple[str, ...] = ()
-    """A phrase for each prompt entry that the file lacks. Only a file of AtomicGuard may lack entries. Its workflow
-    cannot run until they are added.
+    """A phrase for each prompt entry that the file lacks. Only a file of AtomicGuard may lack entries. Such a workflow
+    cannot run until the entries are added.
     """
 
 
@@ -124,7 +124,7 @@ def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
 
 
 def add_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
-    """Load the prompts and plan files of a workflow that was read. Raises `UsageProblem`."""
+    """Load the prompts and plan files of a workflow that `read_workflow` returned. Raises `UsageProblem`."""
     book, prompt_notices = _load_prompt_book(workflow, document, root)
     workflow = replace_plan_files(workflow, document, Path(document.source).parent)
     loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *prompt_notices), document)

@@ -1,7 +1,7 @@
 """Reads how often models succeed and repeat themselves.
 
-`configs/model_families.yaml` has these numbers for families of models. The home's file of measured models has them for
-each model that `replan lab profile` measured.
+`configs/model_families.yaml` has these numbers for families of models. The home's file of measured models has the same
+numbers for each model that `replan lab profile` measured.
 """
 
 from collections.abc import Mapping
@@ -24,13 +24,13 @@ class FamilyRecord(Config):
     first_accepted: Chance
     """The share of first attempts that are accepted."""
     told_retry_mends: Chance
-    """The share of retries, with the finding in the prompt, that are accepted."""
+    """The share of accepted retries among the retries whose prompts show the finding."""
     afresh_mends: Chance
     """The share of fresh attempts at a rejected task that are accepted."""
     repeats: Chance
     """The share of retries that repeat the rejected text word for word."""
     n: Annotated[int, Field(ge=1)]
-    """How many rejections were counted."""
+    """The number of rejections that were counted."""
     source: str
     """The records that were counted."""
     date: str
@@ -44,17 +44,20 @@ class Family(FamilyRecord):
 
 
 class FamilyTable(Config):
-    """The content of the file."""
+    """The content of `configs/model_families.yaml`."""
 
     middle: FamilyRecord
-    """The middle of all models in the records, which `configs/policies/belief.yaml` repeats under `author`."""
+    """The middle values of all models in the records. `configs/policies/belief.yaml` repeats these values under
+    `author`.
+    """
     families: tuple[Family, ...]
 
 
 def find_author(model: str, root: Path) -> Author | None:
     """Return the numbers of a model's family; None if no family has the model's name.
 
-    If several patterns match the name in lower case, the longest is used. Raises `UsageProblem` for a wrong table.
+    If several patterns match the name in lower case, the longest pattern is used. Raises `UsageProblem` for an invalid
+    table.
     """
     if not is_author(model):
         return None
@@ -81,19 +84,19 @@ FORMAT = 1
 
 
 class ModelProfile(AttemptCounts):
-    """What was counted when a model was measured."""
+    """The counts from one measurement of a model."""
 
     date: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
     """The day of the measurement."""
 
     @property
     def source(self) -> str:
-        """Where the numbers come from, for people."""
+        """The source of the numbers, as a text for people."""
         return f"profile ({self.runs} runs, {self.date})"
 
 
 class ProfilesFile(Config):
-    """The content of the file."""
+    """The content of the home's file of measured models."""
 
     format: Literal[1] = 1
     models: Mapping[str, ModelProfile] = Field(default_factory=dict)
@@ -101,7 +104,7 @@ class ProfilesFile(Config):
 
 
 def read_profiles(path: Path) -> ProfilesFile:
-    """Return the measured models; none if there is no file. Raises `UsageProblem` for a wrong file."""
+    """Return the measured models; none if there is no file. Raises `UsageProblem` for an invalid file."""
     if not path.exists():
         return ProfilesFile()
     document = read_document(path)
@@ -114,5 +117,5 @@ def read_profiles(path: Path) -> ProfilesFile:
 
 
 def read_profile(model: str, path: Path) -> ModelProfile | None:
-    """Return the profile of a model; None if it was not measured. Raises `UsageProblem` for a wrong file."""
+    """Return the profile of a model; None if it was not measured. Raises `UsageProblem` for an invalid file."""
     return read_profiles(path).models.get(unpin_model(model))

@@ -14,7 +14,7 @@ from runtime.models.providers import PROVIDERS, ProviderName
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A model of a provider, by the server's name for it."""
+    """A model of a provider, under the name that the server uses."""
 
     name: str
     provider: ProviderName = "openai"
@@ -79,7 +79,10 @@ class PluginSpec:
 
     @property
     def is_ours(self) -> bool:
-        """Whether a distribution of Replan has the model. Such a model runs in this process, and names no file."""
+        """Whether a distribution of Replan provides the model.
+
+        Such a model runs in this process, and its name has no path.
+        """
         return self.prefix in OURS
 
 
@@ -124,9 +127,10 @@ _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS} | {prefix: f"{pref
 
 
 def pin_model(text: str) -> str:
-    """Return the text of a model as a run stores it: `plugin:PREFIX:TEXT` if `PREFIX` is that of an installed plug-in.
+    """Return the text of a model as a run stores it, such as `plugin:PREFIX:TEXT` for a model of a plug-in.
 
-    Other texts are returned unchanged. So a later change of the installed packages does not change a run's model.
+    Only a text whose prefix is the prefix of an installed plug-in is changed. So a later change of the installed
+    packages does not change a run's model.
     """
     text = text.strip()
     recording, record, model = text.partition("?record=") if text.startswith("recorded:") else ("", "", text)
@@ -142,7 +146,7 @@ def unpin_model(text: str) -> str:
 
 
 def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
-    """Return the model that a text names, which is one of `GRAMMAR` or a result of `pin_model`.
+    """Return the model that a text names. The text has a form of `GRAMMAR`, or is a result of `pin_model`.
 
     A server's model names may contain colons and slashes (`llama3:8b`, `meta/llama-3`).
 
@@ -190,7 +194,7 @@ def is_deterministic(model: str) -> bool:
 
 
 def is_author(model: str) -> bool:
-    """Tell whether a model in the form of `--model` writes its own replies: it is no template, script or recording."""
+    """Return whether a model in the form of `--model` writes its replies. Templates, scripts and recordings do not."""
     return model.strip().partition(":")[0] not in _WITHOUT_MODEL
 
 

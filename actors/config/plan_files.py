@@ -1,7 +1,7 @@
 """Replaces the plan files in a template selector's settings by their plans, when a workflow is loaded.
 
-So a run stores the content of the files, and the content hash of the workflow covers them. A relative path counts from
-the workflow's file.
+So a run stores the plans, and the content hash of the workflow includes the plans. A relative path is relative to the
+folder of the workflow's file.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ MakeProblem = Callable[[str, KeyPath, str], UsageProblem]
 
 
 def replace_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -> Workflow:
-    """Return the workflow with its plan files replaced by their plans; a relative path counts from `folder`.
+    """Return the workflow with its plan files replaced by their plans. A relative path is relative to `folder`.
 
     Raises:
         UsageProblem: a setting is unknown or has the wrong type, or a file cannot be read or contains no plan.
@@ -72,7 +72,7 @@ def _plan_in_setting(setting: Any, keys: KeyPath, folder: Path, problem: MakePro
 
 
 def _read_plan_file(path: Path, keys: KeyPath, problem: MakeProblem) -> dict[str, Any]:
-    """Return the plan in a file. The place of an error in its content is the plan file."""
+    """Return the plan in a file. An error in the plan has the plan file as its place."""
     try:
         document = read_document(path)
     except UsageProblem as unread:

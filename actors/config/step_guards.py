@@ -1,4 +1,4 @@
-"""The built-in guards, and how the guard of a step is made. Errors of a plug-in's guard name the guard."""
+"""The built-in guards, and functions that make the guard of a step. An error of a plug-in's guard names the guard."""
 
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
@@ -54,9 +54,9 @@ BUILT_IN: Mapping[str, PureGuardFactory] = {
 
 
 class PlugInFailed(Exception):
-    """A plug-in raised an error. The message has the plug-in's kind and name, the error's type and text, and its line.
+    """A plug-in raised an error. The message has the plug-in's kind and name, and the type, text and line of the error.
 
-    The run halts for the reason `plugin`, so that the user can mend the plug-in and continue the run.
+    The run stops with the reason `plugin`, so that the user can repair the plug-in and continue the run.
     """
 
     halt: Halt = "plugin"
@@ -64,7 +64,7 @@ class PlugInFailed(Exception):
 
 @contextmanager
 def attribute_errors(plugin: str) -> Iterator[None]:
-    """Raise every error of the block as a `PlugInFailed` that begins with `plugin`, such as `guard small`.
+    """Raise every error of the block as a `PlugInFailed` whose message begins with `plugin`, such as `guard small`.
 
     For an exception group, the root cause is reported. An error that already names a plug-in is raised unchanged.
     Cancellations and interrupts are raised unchanged too, because they are not errors of the plug-in.
@@ -92,7 +92,7 @@ _NOT_A_PLUG_IN = {"actors", "replan", "runtime", "anyio", "outcome", "trio"}
 
 
 def _place_of(error: Exception) -> str:
-    """Return the last line of the plug-in that an error passed, as ` (FILE:LINE)`; empty if there is no such line."""
+    """Return the last line of the plug-in's code in a traceback, as ` (FILE:LINE)`; empty if the traceback has none."""
     frames = [
         (frame.f_code.co_filename, number)
         for frame, number in walk_tb(error.__traceback__)
@@ -172,10 +172,10 @@ def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]
 
 
 def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
-    """Return the settings of one guard of a step: those from the workflow, and those of the step.
+    """Return the settings of one guard of a step, from the workflow and from the step's `guard_config`.
 
-    In a composite, a key of `guard_config` that names a member has settings for only this member. Every other key is
-    for all members except a person.
+    In a composite, a key of `guard_config` with the name of a member has settings for only this member. Every other key
+    is a setting of all members except `human_review`.
     """
     shared: dict[str, Any] = {
         "r_max": workflow.r_max,

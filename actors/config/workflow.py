@@ -1,8 +1,8 @@
 """The model of a workflow file: action pairs, the `requires` edges between them, search, budgets, policy and prompts.
 
-A `Workflow` is a frozen value with every default applied. Its methods apply the rules between keys: a step's own `rmax`
-takes precedence over the workflow's. `validate_names` checks separately that guards and generators exist, since
-plug-ins add names.
+A `Workflow` is a frozen value with every default applied. Its methods apply the rules between keys. For example, a
+step's `rmax` takes precedence over the workflow's `rmax`. `validate_names` checks separately that guards and generators
+exist, because plug-ins may provide them.
 """
 
 import operator
@@ -82,11 +82,11 @@ class Workflow(Config):
         Mapping[StepId, ActionPair],
         Field(json_schema_extra={"minProperties": 1, "maxProperties": STEPS_MAX, "additionalProperties": False}),
     ]
-    """The steps by id. Their order in the file decides between steps that rank equally."""
+    """The steps by id. If several steps can come next, their order in the file decides."""
     search: Search = "depth_first"
     """The search strategy: a name, a name with its numbers (`beam:4`), or a mapping."""
     target_guard_level: GuardLevel = "medium"
-    """The level at which all leaves check plans. If missing: the strictest level of a leaf's guard."""
+    """The level of the plan guards in the last steps. If missing: the strictest level of these guards."""
     assurance: Assurance = "strong_cyclic"
     """The guarantee that an expansive plan guard demands for all traces that do not escalate."""
     rmax: Positive = 3
@@ -96,26 +96,25 @@ class Workflow(Config):
     stop_below: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
         default=None, exclude_if=lambda value: value is None
     )
-    """The least chance of success per call with which a belief policy makes a move; if missing, 0.025. With 0, the run
+    """The least chance of success per call that a belief policy accepts for a move; if missing, 0.025. With 0, the run
     continues even if its model repeats a rejected artifact."""
     at_limit: AtLimit | None = Field(default=None, exclude_if=lambda value: value is None)
-    """What a run does at a limit: it asks a person how to go on, or it stops. If missing, it asks if somebody can
-    answer.
+    """The reaction of a run to a limit: it asks a person, or it stops. If missing, it asks only if somebody can answer.
     """
     r_max: Positive = 100
     """The limit of a plan's `total_retry_budget`, checked by plan guards."""
     r_patience: Patience = 2
-    """How many equal failures of a step in a row are stagnation."""
+    """The number of equal failures of a step in a row that is stagnation."""
     e_max: Count | None = None
     """The largest number of escalations that one step may cause in a round; null for no limit."""
     policy: Name = "default"
-    """The policy, which decides how far a failure goes back: a name in `configs/policies`, or a path."""
+    """The policy, which decides how far the search goes back: a name in `configs/policies`, or a path."""
     prompts: Name = "planning"
     """The prompts: a name in `prompts`, or a path relative to this file."""
     constraints: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
     """Rules for the model, part of every prompt."""
     strict: bool = Field(default=False, exclude_if=lambda value: not value)
-    """Whether a plan is rejected if a demand of the text is in no step. It adds the guard `demands_planned`."""
+    """Whether a plan that leaves out a demand of the text is rejected. `strict` adds the guard `demands_planned`."""
     questions_max: Count = 5
     """The largest number of questions that a run may ask the user; reviews by a `human_review` guard do not count."""
     question_expires_seconds: Annotated[float, Field(strict=True, gt=0, le=EXPIRY_MAX, allow_inf_nan=False)] | None = (
@@ -123,19 +122,21 @@ class Workflow(Config):
     )
     """The seconds after which the run continues without an answer; null for no limit."""
     classifications_max: Count = 0
-    """The largest number of failures that a run has its model classify before it backtracks far; 0 disables it."""
+    """The largest number of failures that the model classifies before the run backtracks far; 0 disables
+    classification.
+    """
     feedback_window: Positive = 5
-    """How many rejections of each kind a prompt repeats, the newest ones."""
+    """The number of newest rejections of each kind that a prompt repeats."""
     guard_catalog: tuple[Name, ...] = ()
-    """Guard names that a plan's steps may use in addition to the built-in ones."""
+    """Guard names that a plan's steps may use in addition to the built-in names."""
     model_timeout_seconds: Seconds = 120.0
     """The time limit of one model call, in seconds."""
     guard_timeout_seconds: Seconds = 60.0
     """The time limit of one judgement, in seconds; if a guard exceeds it again and again, the run is parked."""
     output_tokens_max: Positive = 4096
-    """The largest number of tokens in one reply. Each call reserves them, and the tokens of its prompt."""
+    """The largest number of tokens in one reply. Each call reserves these tokens and its prompt's tokens."""
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
-    """The settings of all model calls; missing ones come from `config.yaml` for the model."""
+    """The settings of all model calls; missing settings come from `config.yaml` for the model."""
 
     @model_validator(mode="after")
     def _check_edges(self) -> "Workflow":
@@ -210,7 +211,7 @@ class Workflow(Config):
 
     @cached_property
     def never_strict(self) -> str:
-        """Why `strict` cannot be set, as a sentence without its full stop; empty if `strict` can be set."""
+        """The reason why `strict` cannot be set, as a sentence without its full stop; empty if `strict` can be set."""
         plans = [step for step in self.graph.leaves if self.role(step) == "plan"]
         if not plans:
             return "`strict` needs a last step that makes a plan"
@@ -221,7 +222,7 @@ class Workflow(Config):
         return ""
 
     def changed(self, **keys: Any) -> "Workflow":
-        """Return the workflow with other values for some keys. Raises `UsageProblem` at the key."""
+        """Return the workflow with other values for some keys. Raises `UsageProblem` with the key as its place."""
         try:
             # Keys that the file leaves out stay unset: a belief policy refuses an `r_patience` that somebody has set.
             return Workflow.model_validate(self.model_dump(include=set(self.model_fields_set)) | keys)
@@ -235,7 +236,7 @@ class Workflow(Config):
 
     @property
     def model_steps(self) -> tuple[str, ...]:
-        """The steps that ask a model themselves."""
+        """The steps whose generators call a model."""
         return tuple(step for step, pair in self.action_pairs.items() if pair.generator in MODEL_GENERATORS)
 
     @cached_property
@@ -256,7 +257,7 @@ class Workflow(Config):
     def effective_guard(self, step: str) -> str | Composite:
         """Return the guard that judges a step.
 
-        On a leaf, the plan guard of the target level replaces other plan guards.
+        In a last step, the plan guard of the target level replaces other plan guards.
         """
         guard = self.action_pairs[step].guard
         added = (STRICT_GUARD,) if self.strict and step in self.graph.leaves and self.role(step) == "plan" else ()
@@ -267,7 +268,10 @@ class Workflow(Config):
         return Composite.model_validate({guard.kind: tuple(dict.fromkeys(members))})
 
     def guard_at_target_level(self, step: str, guard: str) -> str:
-        """Return the name of a guard. For a plan guard of a leaf, return the plan guard of the target level."""
+        """Return the name of the guard that judges instead of `guard`.
+
+        In a last step, that is the plan guard of the target level for every plan guard.
+        """
         return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.graph.leaves else guard
 
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
@@ -283,15 +287,15 @@ class Workflow(Config):
         return {**replaced, **pair.escalate_by_guard}
 
     def rmax_of(self, step: str) -> int:
-        """Return the most attempts of one visit."""
+        """Return the largest number of attempts in one visit to a step."""
         return self.action_pairs[step].rmax or self.rmax
 
     def r_patience_of(self, step: str) -> int:
-        """Return how many equal failures in a row are stagnation."""
+        """Return the number of equal failures in a row that is stagnation."""
         return self.action_pairs[step].r_patience or self.r_patience
 
     def e_max_of(self, step: str) -> int | None:
-        """Return the most escalations that a step may cause in a round; None for no limit."""
+        """Return the largest number of escalations that a step may cause in a round; None for no limit."""
         own = self.action_pairs[step].e_max
         return self.e_max if own is None else own
 
@@ -300,7 +304,7 @@ class Workflow(Config):
         return self.action_pairs[step].timeout_seconds or self.model_timeout_seconds
 
     def set_for_every_step(self, own: str, common: str, value: float) -> "Workflow":
-        """Return the workflow with `value` for its key `common`, and without the key `own` in every step.
+        """Return the workflow with `value` as its key `common`, and with the key `own` removed from every step.
 
         Raises `UsageProblem`.
         """
@@ -323,8 +327,7 @@ def validate_names(
     """Check that every guard and generator is one of the known names; `document` gives the line numbers of errors.
 
     Raises:
-        UsageProblem: the first unknown name, with the nearest known name; or a step that calls the model but is marked
-            as deterministic, since its calls would not count.
+        UsageProblem: a name is unknown, or a step that calls a model is marked as deterministic.
     """
     document = document or ParsedFile(workflow.name, {})
     for step, pair in workflow.action_pairs.items():
@@ -358,7 +361,7 @@ def find_prompt_entry(book: PromptBook, workflow: Workflow, step: str) -> Prompt
     """Return the prompt entry that a step names, or else the entry with its id, or else the entry with its role.
 
     Raises:
-        UsageProblem: there is none; `load_workflow` has checked this for every step that calls a model.
+        UsageProblem: there is no such entry. `load_workflow` makes sure that every step with model calls has an entry.
     """
     prompt = workflow.action_pairs[step].prompt
     names = (prompt,) if prompt else tuple(filter(None, (step, workflow.role(step))))

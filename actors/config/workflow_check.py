@@ -1,4 +1,4 @@
-"""Checks a workflow with all that it names: guards, generators, prompts, plan files, policy and child workflows."""
+"""Checks a workflow and what it names: guards, generators, prompts, plan files, policy and child workflows."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -33,10 +33,10 @@ _PLUG_INS = "add guards and generators with plug-ins, and prompts with a prompts
 def check_workflow(
     name_or_path: str, root: Path, guards: Collection[str], generators: Collection[str], *, to_run: bool = True
 ) -> tuple[LoadedWorkflow, Policy]:
-    """Return a workflow and its policy, ready to be run.
+    """Return a workflow and its policy, with everything checked that a run needs.
 
-    The guards and generators in a file of AtomicGuard are classes in that project's examples. Unknown guards and
-    generators are reported as one problem, or as a notice if the workflow is not `to_run`.
+    The guards and generators in a file of AtomicGuard are classes in that project's examples. Such unknown guards and
+    generators are reported together as one problem, or as a notice if `to_run` is false.
 
     Raises:
         UsageProblem: the first problem. Names are checked first, because the role of a step follows from its guard:
@@ -55,7 +55,7 @@ class _Loader:
     def load(self, name_or_path: str, above: tuple[str, ...]) -> tuple[LoadedWorkflow, Policy]:
         """Load and check a workflow, its policy and its child workflows.
 
-        `above` are the files of the workflows that run it, outermost first.
+        `above` has the files of its parent workflows, outermost first.
         """
         workflow, document, notices = read_workflow(name_or_path, self.root)
         if not is_foreign(document):

@@ -1,7 +1,8 @@
 """Cuts a text into headings, list items, cells and paragraphs, then into sentences, without code and logs.
 
 A block is a range of characters of the source. A heading, or the line before a list, decides how the sentences below it
-are read (`role_of`). The time is linear in the length of the text: patterns look only at the beginnings of lines.
+are read (`role_of`). The running time is linear in the length of the text, because patterns are matched only at the
+beginnings of lines.
 """
 
 import itertools
@@ -18,7 +19,7 @@ from actors.values.requirements import RequirementKind
 
 
 class Role(StrEnum):
-    """How the sentences below a heading are read."""
+    """The way in which the sentences below a heading are read."""
 
     ASKED = "asked"  # a sentence is a demand unless it describes the present state
     NEUTRAL = "neutral"  # a sentence is a demand if its own words say so
@@ -126,7 +127,7 @@ _PARTS_MAX = 4
 def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
     """Return how the sentences below a heading are read, and the kind of their demands.
 
-    The kind is None if the heading does not show it.
+    The kind is None if the heading does not show a kind.
     """
     plain = _ASIDE.sub(" ", " ".join(heading[:200].split()))
     name = _EDGE.sub("", plain.replace("\u2019", "'")).lower()
@@ -216,7 +217,9 @@ class _Line(NamedTuple):
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """Yield the blocks of a text in their order. A line without markup counts as a heading if its text is known.
+    """Yield the blocks of a text in their order.
+
+    A line without markup counts as a heading if its text is a known heading.
 
     A code block that is not closed extends to the end of the text.
     """
@@ -254,7 +257,10 @@ class _Cutter:
         self.block = None
 
     def add_line(self, line: _Line, head: str, following: str) -> Iterator[Block]:
-        """Add a line, and yield the blocks that end at it. `head` is the part of the line that is read."""
+        """Add a line, and yield the blocks that end at it.
+
+        `head` is the beginning of the line, which is the only part that is matched.
+        """
         fence = _FENCE.match(head)
         if self.fence or fence:
             yield from self.close()
@@ -380,13 +386,16 @@ class Sentence(NamedTuple):
     small: str
     """`written` in lower case."""
     written: str
-    """The text of the sentence, with the same length, spaces for white space, and ASCII apostrophes and quotation
-    marks.
+    """The text of the sentence, with white space replaced by spaces, and with ASCII apostrophes and quotation marks.
+    The length is unchanged.
     """
 
 
 def plain(text: str) -> str:
-    """Return a text of the same length, with spaces for white space and ASCII apostrophes and quotation marks."""
+    """Return a text with white space replaced by spaces, and with ASCII apostrophes and quotation marks.
+
+    The length is unchanged.
+    """
     return text.translate(_PLAIN)
 
 

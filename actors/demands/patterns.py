@@ -1,7 +1,7 @@
 """Patterns for English sentences: requests, statements about how things are, and the kinds of demands. Pure.
 
 The functions expect one sentence in lower case. The texts in `tests/demands/texts` were used to choose the patterns.
-`docs/explanation/demands.md` says how often they are right.
+`docs/explanation/demands.md` says how often the patterns are right.
 """
 
 import itertools
@@ -180,8 +180,8 @@ class Force(IntEnum):
 
     NONE = 0
     WISH = 1
-    """The sentence counts as a demand below a neutral heading or a heading about wishes, not below a heading about the
-    past.
+    """The sentence counts as a demand below a neutral heading or a heading about wishes, but not below a heading about
+    the past.
     """
     STRICT = 2
     """The sentence counts as a demand below any heading, but not in steps, logs and examples."""
@@ -414,7 +414,7 @@ def strip_label(small: str) -> str:
 
 
 def force_with_label(small: str) -> Force:
-    """Return the force of a whole sentence, or the force of the part after its label if that is greater."""
+    """Return the force of a whole sentence, or the force of the part after its label if that force is greater."""
     return max(force_of(small), force_of(strip_label(small)))
 
 
@@ -496,7 +496,7 @@ def _reports(small: str) -> bool:
 
 
 def asks_how(small: str) -> bool:
-    """Return whether a demand says how something must be. The next sentence may then continue it."""
+    """Return whether a demand says how something must be. If so, the next sentence may continue the demand."""
     return bool(_STRICT.search(small) or _WISH.search(small) or _RULE.search(small)) and not small.startswith("please")
 
 
@@ -514,7 +514,7 @@ def is_proposal(title: str) -> bool:
 
 
 def announces_change(small: str) -> bool:
-    """Return whether a sentence announces a change. The next sentences may then specify it."""
+    """Return whether a sentence announces a change. If so, the next sentences may specify the change."""
     return bool(_PLANS.search(small))
 
 

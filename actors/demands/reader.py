@@ -92,8 +92,9 @@ _ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "now"))
 def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLEM) -> DemandReading:
     """Return the demands of a text, and which parts of the text were not read.
 
-    Never raises. The time is linear in the length of the text. The function reads at most `READ_LENGTH_MAX` characters,
-    `READ_LINES_MAX` lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands. `unread` says what is left out.
+    Never raises. The running time is linear in the length of the text. The function reads at most `READ_LENGTH_MAX`
+    characters, `READ_LINES_MAX` lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands. `unread` of the result says
+    what was left out.
     """
     read = "".join(text[:READ_LENGTH_MAX].splitlines(keepends=True)[:READ_LINES_MAX])
     if is_policy(read):
@@ -151,7 +152,7 @@ def _is_foreign(written: str) -> bool | None:
 
 
 def is_demand(role: Role, form: BlockForm, small: str, force: Force) -> bool:
-    """Return whether a sentence is a demand, by its place in the text, its block and its words."""
+    """Return whether a sentence is a demand. Its place in the text, its block and its words decide."""
     match role:
         case Role.ASKED:
             return force is not Force.NONE or (form is not BlockForm.CELL and not describes(small))
@@ -185,7 +186,7 @@ class _Reader:
     source: RequirementSource
     foreign: int = 0
     last_foreign: bool = False
-    """Whether the latest sentence whose language was recognised is not English."""
+    """Whether the latest sentence with a recognised language is not English."""
     read: int = 0
     """The number of sentences so far. Sentences beyond `SENTENCES_MAX` are not read."""
     heading: _Part = _Part()

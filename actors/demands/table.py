@@ -1,8 +1,8 @@
-"""The table of demands, also as lines: how a plan treats each demand of the user's text. Pure.
+"""The table of demands, which says how a plan treats each demand of the user's text. It can be shown as lines. Pure.
 
-A requirement stands for a demand if their quotes overlap in the source. A requirement stands for only one demand, even
+A requirement belongs to a demand if their quotes overlap in the source. A requirement belongs to only one demand, even
 if it quotes the whole text. The plan states which steps satisfy a requirement. No check compares this statement with
-what the steps do. Some requirements have no demand, such as a goal that the planning model derives from a reported
+what the steps do. Some requirements belong to no demand, such as a goal that the planning model derives from a reported
 failure.
 """
 
@@ -50,7 +50,7 @@ class DemandStanding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One demand with its standing."""
+    """One demand, and how the plan treats it."""
 
     id: str
     kind: str
@@ -61,8 +61,8 @@ class TableRow:
     standing: DemandStanding
     steps: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
-    """The guards that compare the demand with the plan. If no guard does, the guards of the steps that satisfy the
-    demand.
+    """The guards that compare the demand with the plan. If no guard compares the demand, these are the guards of the
+    steps that satisfy it.
     """
     requirement: str | None = None
     assumed: str = ""
@@ -89,12 +89,12 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DemandTable:
-    """How a plan treats all demands."""
+    """All demands of the user's texts, and how a plan treats each demand."""
 
     rows: tuple[TableRow, ...] = ()
     """One row for each demand, in the order of the texts; then rows for requirements that `demand_table` adds."""
     unread: tuple[str, ...] = ()
-    """Sentences that say which parts of the texts were not read. No row has the demands of these parts."""
+    """Sentences that say which parts of the texts were not read. The demands of these parts have no rows."""
 
     def __repr__(self) -> str:
         return f"<DemandTable: {format_count(len(self.rows), 'demand')}, {len(self.in_no_step)} in no step>"
@@ -126,11 +126,11 @@ class DemandTable:
 
 
 def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
-    """Return the table of a plan. The plan's requirements include those of recon.
+    """Return the table of a plan. The requirements of recon must be part of the plan.
 
-    A requirement without a demand has a row if the user told it later, if one of its readings is assumed, or if its
-    text was not read (in another language, or missing). `paths_compared_by` names the program that checks the files
-    which a requirement protects, such as an execution; it is empty if no program checks them.
+    A requirement that belongs to no demand gets a row in three cases: the user stated it after the start of the run,
+    one of its readings is assumed, or its text was not read. `paths_compared_by` names what checks the files that a
+    requirement protects, such as an execution; empty if nothing checks these files.
     """
     demands = demands_of(user)
     judged = _Judged(plan, paths_compared_by)
@@ -152,7 +152,7 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
 
 
 def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
-    """Return notes by the id of a demand or requirement.
+    """Return notes about unclear words, by the id of a demand or requirement.
 
     The note of an unclear requirement is the meaning that the plan assumes. The note of a demand says that a value
     stays open.
@@ -173,10 +173,11 @@ def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requi
 def _match_requirements(
     user: UserTexts, demands: Demands, stated: Sequence[Requirement]
 ) -> Mapping[str, list[Requirement]]:
-    """Return the requirements that stand for each demand, by the demand's id.
+    """Return the requirements that belong to each demand, by the demand's id.
 
-    Pairs with the best agreement of quotes come first. The first pass gives each demand at most one requirement. The
-    second pass adds each remaining requirement to the demand whose quote agrees best.
+    Pairs of a demand and a requirement are matched in order, the best agreement of quotes first. The first pass gives
+    each demand at most one requirement. The second pass adds each remaining requirement to the demand whose quote
+    agrees best.
     """
     all_demands = (*demands.holding, *demands.dropped)
     by_id = {item.id: item for item in stated}
@@ -272,7 +273,7 @@ class _Judged:
 
 
 class _About(NamedTuple):
-    """The first fields of a row: what was stated, and its place."""
+    """The first fields of a row: the statement and its source."""
 
     id: str
     kind: str
@@ -289,9 +290,9 @@ def _normalize(text: str) -> str:
 
 
 def standing_text(row: TableRow, *, full: bool = True) -> str:
-    """Return in words what an execution has made of a demand, if known, and how the plan treats the demand.
+    """Return the result of an execution for a demand, if known, and how the plan treats the demand, in words.
 
-    Without `full`, the second part is left out if the first is known.
+    Without `full`, a known result is returned alone.
     """
     if row.end:
         return f"{row.end}, {_plan_text(row)}" if full else row.end
@@ -335,7 +336,7 @@ _OPEN = {DemandStanding.IN_NO_STEP: "in no step", DemandStanding.DECLARED: "not 
 
 
 def demand_line(row: TableRow, *, full: bool = True) -> str:
-    """Return a demand and its standing as one line of text."""
+    """Return a demand, and how the plan treats it, as one line of text."""
     quote = shorten(row.quote, QUOTE_MAX)
     return f"{standing_text(row, full=full)}: {quote}{f' (assumed: {row.assumed})' if row.assumed else ''}"
 
@@ -386,7 +387,7 @@ class Proof:
     level: str = ""
     """The level at which the plan is proved: `minimal`, `medium` or `expansive`; empty if the guard states none."""
     assurance: str = ""
-    """How certain success is even if steps fail, such as `strong`; empty below `expansive`."""
+    """The certainty of success if steps fail, such as `strong`; empty below the level `expansive`."""
     escalations: tuple[str, ...] = ()
     undoes: tuple[str, ...] = ()
     """The steps whose failure undoes everything and ends the plan."""
@@ -405,7 +406,7 @@ def proof_of(facts: Mapping[str, Any]) -> Proof:
 
 
 class Conclusion(NamedTuple):
-    """Whether an accepted plan is proved."""
+    """The statement whether an accepted plan is proved."""
 
     proved: bool
     text: str
@@ -439,9 +440,9 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
 
 
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
-    """Return, as a clause, why a plan is not called proved, apart from its proof level.
+    """Return the reason why a plan is not called proved, as a clause. The level of the proof is not considered.
 
-    The text is empty if there is no reason.
+    The clause is empty if there is no reason.
     """
     missing = 0 if table is None else len(table.in_no_step)
     if missing:

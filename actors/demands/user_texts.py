@@ -1,4 +1,4 @@
-"""The texts that the user of a run has written, and their demands, without demands that an answer has dropped. Pure.
+"""The texts that the user of a run has written, and the demands of these texts that no answer has dropped. Pure.
 
 The program does not decide whether two demands contradict each other. Recon states a contradiction (`conflicts_with`),
 and the guard `requirements_agree` asks which demand holds. The answer drops the other demand.
@@ -122,7 +122,7 @@ def user_texts(
 ) -> UserTexts:
     """Return the texts of a user.
 
-    `later` are the texts that the run was told after its start. `demands` are the known demands of the problem.
+    `later` has the user's messages to the run after its start. `demands` are the known demands of the problem.
     """
     texts = [(RequirementSource.PROBLEM, problem)] if problem.strip() else []
     texts += [(RequirementSource.USER, text) for text in later]
@@ -174,7 +174,7 @@ def _read(text: str, source: RequirementSource) -> DemandReading:
 
 
 def _reading_at(places: Iterable[DemandPlace], text: str, source: RequirementSource) -> DemandReading:
-    """Return the demands at places of a text."""
+    """Return the demands at the given places of a text."""
     return DemandReading(tuple(demand_at(text, kind, source, start, end) for kind, start, end in places), "")
 
 
@@ -202,7 +202,7 @@ def open_value(demand: Demand) -> str:
 
 
 def is_settled(clarified: Iterable[Clarified], *quotes: str) -> bool:
-    """Return whether the user has answered a question that shows all of these quotes."""
+    """Return whether the user has answered a question that shows all given quotes."""
     return any(closed.answer and all(_contains(closed.question, quote) for quote in quotes) for closed in clarified)
 
 

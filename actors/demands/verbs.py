@@ -1,4 +1,4 @@
-"""Lists of English words. By these words the reader tells verbs from nouns, and English from other languages."""
+"""Lists of English words. With these words, the reader tells verbs from nouns, and English from other languages."""
 
 
 def word_set(*lines: str) -> frozenset[str]:

@@ -74,7 +74,7 @@ _NAMES_MAX = 20
 def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Written | None = None) -> str:
     """Return a hint: the nearest known name, or a list of known names if no name is near.
 
-    With `written`, the hint for a name that is retired in that place is the sentence about its replacement.
+    With `written`, the hint for a name that is retired in this place is a sentence about its replacement.
     """
     if written and (retired_notice := describe_retired(name, written)):
         return retired_notice

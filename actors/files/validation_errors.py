@@ -48,7 +48,7 @@ class ParsedFile:
         return UsageProblem(cause, place=self.place(path), hint=hint)
 
     def read_as(self, model: type[M], value: Mapping[str, Any] | None = None) -> M:
-        """Return the file's value, or `value` if it is given, as a model. Raises `UsageProblem` for the first error."""
+        """Return the file's value as a model, or `value` if it is given. Raises `UsageProblem` for the first error."""
         try:
             return model.model_validate(self.value if value is None else value)
         except ValidationError as error:
@@ -126,7 +126,7 @@ class Config(Value):
 
     A field that expects a number refuses true and false, which pydantic would accept as 1 and 0.
 
-    The docstrings of a model's fields are also documentation for editors: the descriptions of its JSON Schema
+    The docstrings of a model's fields are also the descriptions in its JSON Schema, which editors show
     (`replan.setup.config_schemas`).
     """
 

@@ -120,8 +120,8 @@ def parse_document(text: str, source: str) -> ParsedFile:
 def _compose_tree(text: str) -> yaml.Node | None:
     """Return the tree of nodes of a YAML text; None for an empty text.
 
-    libyaml's parser is six times as fast as PyYAML's own. PyYAML's own parser reads what libyaml refuses, such as the
-    surrogate pairs of JSON. It also reads every text with tabs, so that all machines read a file in the same way.
+    libyaml's parser is six times as fast as PyYAML's own. PyYAML's own parser reads texts that libyaml refuses, such as
+    JSON with surrogate pairs. It also reads every text with tabs, so that all machines read a file in the same way.
     """
     if yaml.__with_libyaml__ and "\t" not in text:
         with suppress(*_REFUSED):

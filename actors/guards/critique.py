@@ -2,10 +2,10 @@
 
 `critique_valid`: a critique has an assessment and at least one remark.
 
-`follows_critique`: the final plan takes the critique into account. The guard cannot understand a critique, so it
-decides three things. A plan that equals its draft, apart from white space and case, is an error. A plan that differs
-from its draft only in words is a warning. If the critique names a step under certain headings, and the step is
-unchanged, that is a warning too: the model may have a reason to keep it.
+`follows_critique`: the final plan takes the critique into account. The guard cannot understand a critique, so it makes
+three checks. A plan that equals its draft, apart from white space and case, is an error. A plan that differs from its
+draft only in words is a warning. An unchanged step that the critique names under certain headings is also a warning,
+because the model may have a reason to keep it.
 """
 
 import re
@@ -50,7 +50,8 @@ def _judge_revised_plan(artifact: Artifact, context: Context) -> Verdict:
     """Judge whether a final plan takes the critique of its draft into account.
 
     The critique and the draft are the results of the required steps with the roles `critique` and `plan`. If several
-    steps have the role, the last is used. If the critique or the draft is missing, the plan passes with a warning.
+    steps have a role, the last of them is used. If the critique or the draft is missing, the plan passes with a
+    warning.
     """
     value = artifact.value
     if isinstance(value, Unreadable):

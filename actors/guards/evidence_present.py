@@ -1,8 +1,8 @@
-"""`evidence_present`: a strategy or a plan relies only on files, interfaces and tests in recon.
+"""`evidence_present`: a strategy or a plan relies only on files, interfaces and tests that recon found.
 
 The guard looks in recon for the names in a strategy's `evidence` and in a plan's `initial_state`. In a plan, only words
-with the form of a program's name are compared, such as `src/app.py`, `Cart::add` or `parse()`. Recon has a name if the
-name stands in one of its items, apart from white space and case. The names of files that a step makes are not compared.
+with the form of a program's name are compared, such as `src/app.py`, `Cart::add` or `parse()`. Recon has a name if one
+of its items contains the name, apart from white space and case. The names of files that a step makes are not compared.
 """
 
 import re
@@ -106,9 +106,9 @@ def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, An
 
 
 def _occurs_in(name: str, text: str) -> bool:
-    """Return whether a name stands in a text as a whole word.
+    """Return whether a text contains a name as a whole word.
 
-    A name that is part of `OCCURRENCES_MAX` longer words counts as found, so the search ends.
+    If the name is a part of `OCCURRENCES_MAX` longer words, the search ends, and the name counts as found.
     """
     start = text.find(name)
     for _ in range(OCCURRENCES_MAX):

@@ -1,4 +1,4 @@
-"""What the guards share: schemas and checks of artifacts' fields, and access to the results of other steps."""
+"""Code that the guards share: schemas and checks of artifacts' fields, and access to the results of other steps."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -22,7 +22,7 @@ KEYS_MAX = 1_000
 
 
 def fold_space(text: str) -> str:
-    """Return the text with one blank for each run of white space, and no white space at the ends."""
+    """Return the text with each sequence of white space replaced by one blank, and without white space at the ends."""
     return " ".join(text.split())
 
 
@@ -54,7 +54,9 @@ def _make_without_settings(name: str, guard: Guard, config: Mapping[str, Any]) -
 
 
 class Fields:
-    """Checks the fields of one artifact. Each call is one check. A check passes or adds findings, and never raises.
+    """Checks the fields of one artifact.
+
+    Each method call is one check. A check passes or adds findings, and never raises.
 
     `values` is the artifact's JSON object; None if the artifact has no object.
     """
@@ -334,7 +336,7 @@ CRITIQUE_SCHEMA = _with_open_questions(
 
 
 def dependency(context: Context, role: str) -> Mapping[str, Any] | None:
-    """Return the JSON object of the last dependency with this role. Other values are skipped."""
+    """Return the JSON object of the last dependency with this role. Dependencies without a JSON object are skipped."""
     roles = context.settings.get("roles", {})
     values = [artifact.value for step, artifact in context.dependencies.items() if roles.get(step) == role]
     objects = [value.value for value in values if isinstance(value, Parsed) and isinstance(value.value, dict)]
@@ -382,7 +384,7 @@ def normalize_name(name: str) -> str:
 
 
 def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> list[Finding]:
-    """Return the findings. If the run was given facts, the findings with the code become warnings.
+    """Return the findings. If the run was given facts, the findings with the code `code` become warnings.
 
     Such a run plans the remaining part of an execution. The start and goal of such a run are given, and a part of the
     work is done.

@@ -5,8 +5,8 @@ that reaches the bound is not verified, and a plan that is not verified is rejec
 
 A second search looks for steps without an `undo` that may have been called before a failure with `on_failure: undo`.
 This search visits every interleaving of the steps. It cannot use the reductions of `actors.plans.exploration`, because
-they keep how traces end, but not which steps ran before. The search is skipped if the dependencies already exclude such
-steps.
+the reductions preserve how traces end, but not which steps ran before. The search is skipped if the dependencies
+already exclude such steps.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +62,7 @@ class UndoGap(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UndoCoverage:
-    """The gaps that were found, and how far the search went."""
+    """The gaps that the search found, and whether the search was complete."""
 
     gaps: tuple[UndoGap, ...]
     """The gaps, sorted by step id: one for each step with a missing `undo`."""
@@ -128,7 +128,10 @@ class _Search:
         self._from: dict[Called, tuple[Called, str] | None] = {}
 
     def run(self, limit: int) -> bool:
-        """Visit configurations. Return whether all gaps are found. Raises `OutOfWork` if the work is used up."""
+        """Visit configurations.
+
+        Return whether all gaps are found. Raises `OutOfWork` if the limit on its work is reached.
+        """
         self._work.limit(limit)
         queue: list[Called] = [(self._program.initial, 0)]
         self._from[queue[0]] = None
@@ -259,7 +262,7 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
 def _find_dead_ends(plan: Plan, exploration: Exploration) -> Iterator[Finding]:
     """Yield a finding for each cause of a dead end, with its shortest trace.
 
-    Then yield a finding for an endless run, if there is one.
+    Then yield a finding for a trace that never ends, if there is one.
     """
     by_cause: dict[str, DeadEnd] = {}
     for end in exploration.dead_ends:
@@ -309,9 +312,9 @@ def _advice(plan: Plan, cause: str) -> str:
 
 
 def _waiting_clause(plan: Plan, trace: Sequence[str]) -> str:
-    """Return the clause that names the steps that wait only for tokens at the end of the trace.
+    """Return the clause about the steps that wait only for tokens at the end of the trace.
 
-    It is empty if there are none.
+    The clause is empty if no step waits only for tokens.
     """
     if plan.is_policy:
         return ""

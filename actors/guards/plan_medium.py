@@ -278,7 +278,7 @@ def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings:
 
 
 def _idle_finding(step: Step, lost: Sequence[str] = (), produced: AbstractSet[str] = frozenset()) -> Finding:
-    """Return the error that a step runs on no trace. `lost` are its needed tokens that nothing makes."""
+    """Return the error about a step that runs on no trace. `lost` has the needed tokens that nothing makes."""
     name = printable(step.step_id)
     text = (
         f"step {name} never runs: no trace of successes and failures reaches a point at which its dependencies have "
@@ -306,7 +306,7 @@ def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]
 
 
 def _unreachable_finding(step: Step, lost: list[str], makers: list[str]) -> Finding:
-    """Return the error that a step waits for tokens that no failure makes.
+    """Return the error about a step that waits for tokens, although no failure makes these tokens.
 
     `makers` are the steps whose failure would make these tokens with `on_failure: continue`.
     """

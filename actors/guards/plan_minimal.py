@@ -40,7 +40,7 @@ class Structure:
 
     findings: tuple[Finding, ...]
     score: float
-    """1.0 iff no finding is an error."""
+    """The score of the verdict; 1.0 if and only if no finding is an error."""
     plan: Plan | None = None
     order: StepOrder | None = None
 
@@ -167,7 +167,7 @@ def _budget_finding(where: str, name: str, value: int) -> Finding:
 
 
 def _dependency_finding(step: Step, known: set[str], similar: list[str]) -> Finding:
-    """Return the error that some dependencies name no step. `similar` are the ids that may be suggested."""
+    """Return the error about dependencies that name no step. `similar` are the ids that may be suggested."""
     unknown = sorted(step.dependencies - known)
     near = closest(unknown[0], similar) if len(unknown[0]) <= NEAR_LENGTH_MAX else ""
     hint = f"did you mean '{printable(near)}'?" if near else "name existing step_ids, or add the missing steps."

@@ -50,17 +50,18 @@ class Settings:
     """The weakest assurance of a plan that passes, one of `ASSURANCES`."""
     max_explorations: int = 100_000
     """The largest number of configurations that an exploration visits. A value above the default also raises the limit
-    of its work.
+    on the work of an exploration.
     """
 
 
 def read_settings(config: Mapping[str, Any]) -> Settings:
     """Return the settings in a `guard_config`. A missing key has its default.
 
-    `guard_catalog` is a list of names that are added to the default names, or `{"only": [names]}` to replace them.
+    `guard_catalog` is a list of names that are added to the default names, or `{"only": [names]}` to replace the
+    default names.
 
     Raises:
-        UsageProblem: for an unknown key or an invalid value.
+        UsageProblem: a key is unknown, or a value is invalid.
     """
     known = Settings.__dataclass_fields__
     for key in config:

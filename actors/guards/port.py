@@ -2,8 +2,8 @@
 
 A guard is a pure total function. For any artifact and any context it returns a verdict with all findings, in bounded
 time. The verdict does not depend on the order of a plan's steps or on the spelling of tokens. A guard that needs I/O is
-a plug-in, and may be an async function. A composite combines several verdicts into one verdict, and keeps every part
-and `fatal`.
+a plug-in, and may be an async function. A composite combines several verdicts into one verdict, which keeps every
+verdict as a part. It is fatal if a part is fatal.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ G = TypeVar("G", bound=AnyGuard)
 def total_guard(name: str, guard: AnyGuard) -> AnyGuard:
     """Return a guard that judges like a built-in guard, but rejects an artifact on which the built-in guard raises.
 
-    The error is a bug of the program, but it must not stop the run: the artifact is a model's text.
+    The error is a bug of the program. It must not stop the run, because the artifact is a model's text.
     """
     return make_total("the artifact", partial(unread_verdict, name))(guard)
 
@@ -58,7 +58,7 @@ def unread_verdict(name: str, said: str) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class GuardDefinition(Generic[G]):
-    """A guard factory with the properties of its guards; a call makes a guard."""
+    """A guard factory with the properties of its guards. Calling the factory makes a guard."""
 
     make: Callable[[Mapping[str, Any]], G]
     slow: bool = False
@@ -84,9 +84,9 @@ def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> A
     """Return a guard that calls its members in order and combines their verdicts.
 
     `all_of` calls all members, and all must pass. `first_failure` stops at the first member that rejects. `majority`
-    calls all members, and passes if more than half pass. Then the errors of the rejecting members become warnings.
-    `absent` is the number of members that are called elsewhere. These members count as rejecting. The result is a
-    verdict, or an awaitable if a member is async.
+    calls all members, and passes if more than half pass. If it passes, the errors of the rejecting members become
+    warnings. `absent` is the number of members that are called elsewhere. These members count as rejecting. The result
+    is a verdict, or an awaitable if a member is async.
     """
 
     def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
@@ -158,7 +158,7 @@ def combine_verdicts(kind: Kind, parts: Sequence[Verdict], members: int) -> Verd
 
 
 def _score(kind: Kind, parts: Sequence[Verdict], members: int) -> float:
-    """Return the score of a rejection: the lowest of members that must all pass, the mean of members that vote."""
+    """Return the score of a rejection: the lowest score if all members must pass, or the mean score for `majority`."""
     if kind == "majority":
         return min(0.99, sum(part.score for part in parts) / max(members, 1))
     return min(0.99, min((part.score for part in parts), default=0.0))

@@ -1,8 +1,8 @@
 """`recon_valid`: every item extracted from the problem's text occurs in it literally, apart from white space.
 
 An invented name or quote is a warning, and `normalise_artifact` removes it for later steps. An artifact with only
-invented items is rejected, but only once in a run: a further attempt would hardly be better. Lists that are not of
-names or requirements may be summaries.
+invented items is rejected, but only once in a run: a further attempt would hardly be better. Lists of anything but
+names and requirements may be summaries.
 """
 
 import re

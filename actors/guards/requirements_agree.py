@@ -1,12 +1,12 @@
 """`requirements_agree`: the requirements that recon states can hold together, and there is a goal.
 
 Three conflicts can be decided without understanding a text: recon declares a conflict (`conflicts_with`), the same name
-is wanted and forbidden, or one limit has two values. The quotes of both requirements must stand in the user's texts.
-Each conflict is a question to the user. If the question was asked before, the conflict is only a warning.
+is wanted and forbidden, or one limit has two values. The quotes of both requirements must be in the user's texts. Each
+conflict is a question to the user. If the question was asked before, the conflict is only a warning.
 
 A requirement is ambiguous if recon states several readings of its quote, or if a sentence of the user leaves a value
-open ("within TBD days"). An ambiguity is also a question, if the step may ask. Otherwise recon's own reading is
-assumed, which the table of demands shows.
+open ("within TBD days"). An ambiguity is also a question, if the step may ask. Otherwise recon's reading is assumed,
+and the table of demands shows it.
 """
 
 from collections import defaultdict
@@ -51,7 +51,7 @@ def _judge_agreement(artifact: Artifact, context: Context) -> Verdict:
 
 
 def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[Finding]:
-    """Yield a finding for each conflict among requirements, and one if there is no goal at all."""
+    """Yield a finding for each conflict among requirements, and a finding if there is no goal."""
     for where, one, other, what in (
         *_declared_conflicts(stated),
         *_contradicted_goals(stated),

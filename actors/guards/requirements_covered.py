@@ -1,9 +1,9 @@
-"""The guards of the requirements and the demands that a plan meets.
+"""The guards that compare a plan with the requirements and the demands.
 
 `requirements_covered`: a plan covers each stated goal, and does nothing that a requirement forbids. The requirements
-come from recon and from the plan. Only the plan's entries have tokens. A goal is covered if a step that satisfies it
-contributes to one of the goal's tokens in the plan's goal state. Forbidden tools are compared with the generators and
-guards of the steps. Forbidden and kept tokens are compared with the tokens that steps add and delete. All other
+come from recon and from the plan. Only the plan's requirements have tokens. A goal is covered if a step that satisfies
+it contributes to one of the goal's tokens in the plan's goal state. Forbidden tools are compared with the generators
+and guards of the steps. Forbidden and kept tokens are compared with the tokens that steps add and delete. All other
 requirements are listed as not checked. The time is linear in the plan for each goal.
 
 `demands_planned`: each demand of the user's text is in a step of the plan. The program finds the demands in the

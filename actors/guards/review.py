@@ -43,7 +43,7 @@ def is_needed(guard: str | Composite, verdict: Verdict | None) -> bool:
 
 
 def is_open(guard: str | Composite, verdict: Verdict) -> bool:
-    """Return whether a verdict lacks the person's part. Then the review is still open."""
+    """Return whether a verdict still lacks the review of a person."""
     has_review = verdict.guard == NAME or any(part.guard == NAME for part in verdict.parts)
     return includes_review(guard) and not has_review and is_needed(guard, verdict)
 

@@ -1,1 +1,1 @@
-"""Handlers: how the actors of a run fulfil the requests of its machine."""
+"""Handlers: the functions with which the actors of a run answer the requests of its machine."""

@@ -1,4 +1,4 @@
-"""A kind made from a small agent: its actors, its preparation, and its registration. Nothing else has to be written.
+"""Makes a kind of run from a small agent: its actors, its preparation, and its registration. No other code is needed.
 
 `agent_kind` makes an `actors.run.kind.Kind` from an `actors.run.agent.Agent` and the tools that it may call.
 """
@@ -45,7 +45,7 @@ class AgentTask:
 
 @dataclass(frozen=True)
 class PreparedAgent:
-    """A run of a small agent that may begin (`actors.run.kind.PreparedRun`)."""
+    """A prepared run of a small agent (`actors.run.kind.PreparedRun`)."""
 
     kind: str
     task: AgentTask
@@ -72,8 +72,8 @@ def agent_kind(
 ) -> AgentKind[D]:
     """Return the kind of a small agent.
 
-    `tools` returns the tools that a run may call. It is called each time the run is driven. `settings` is the
-    configuration of all its runs, except the model and its price: the user of a run chooses these.
+    `tools` returns the tools that a run may call. It is called each time a process starts to drive the run. `settings`
+    is the configuration of all its runs, except the model and its price, which the user of a run chooses.
     """
     machine = AgentMachine(agent)
     return Kind(

@@ -1,4 +1,4 @@
-"""Briefs, the inputs of actors: all that an actor sees of its request. Pure values, made when work is handed out."""
+"""Briefs, the inputs of actors. A brief is a pure value with everything that an actor needs to answer one request."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ class CallOptions(NamedTuple):
     output_tokens_max: int
     settings: ModelSettings | None = None
     model: str = ""
-    """The model to ask; empty for the run's own model."""
+    """The model to call; empty for the run's model."""
 
 
 class GenerationBrief(NamedTuple):

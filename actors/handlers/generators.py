@@ -47,7 +47,7 @@ class ModelGenerator:
 
 
 class FunctionGenerator:
-    """A plug-in: a function from a context to text, async or not. A try counts as one call without tokens."""
+    """A plug-in: a function from a context to text, async or not. Each try counts as one call without tokens."""
 
     def __init__(self, function: TextMaker, name: str) -> None:
         self._function = function
@@ -123,7 +123,9 @@ class Registry:
     """The folder of the plan templates; None without a template selector."""
 
     sources: Mapping[str, PlugInFile] = field(default_factory=dict)
-    """The files of plug-ins, by kind and name, such as `guard 'small'`. An installed plug-in has no file here."""
+    """The files of plug-ins, by kind and name, such as `guard 'small'`. A plug-in of an installed package is not
+    included.
+    """
 
     @property
     def generator_names(self) -> frozenset[str]:

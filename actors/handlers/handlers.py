@@ -1,4 +1,7 @@
-"""Handlers of steps, guards and the clock. Each takes an envelope and returns the message that answers it."""
+"""Handlers of steps, guards and the clock.
+
+Each handler takes an envelope with a request, and returns the message that answers the request.
+"""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -40,7 +43,7 @@ async def generate(
 
 
 async def complete(model: Model, clock: Clock, slot: CallSlot, envelope: Envelope[ModelRequest]) -> Generated | Faulted:
-    """Ask a model for the reply of a call. The machine of the run makes the request."""
+    """Ask a model for the reply to a call. The machine of the run has made the request."""
     return await _send(partial(model.complete, envelope.brief), envelope.brief, clock, slot, envelope)
 
 
@@ -53,8 +56,8 @@ async def _send(
 ) -> Generated | Faulted:
     """Send a call when a slot is free, within the request's time limit. A call that the run has withdrawn is not sent.
 
-    One cancel scope serves both purposes: it ends the wait for a slot if the call is withdrawn, and it gets the
-    deadline when the call is sent.
+    One cancel scope has two purposes: it ends the wait for a slot if the call is withdrawn, and it limits the time of
+    the call after the call is sent.
     """
     started_at: float | None = None
     answer: Reply | Fault | None = None
@@ -84,8 +87,8 @@ def judge(
 ) -> Judged | Awaitable[Judged]:
     """Ask the guard. Return its verdict as a message, or an awaitable if the guard is async or runs in a thread.
 
-    `in_thread` says whether the guard runs in a worker thread; None means only for a large artifact. A guard that
-    exceeds its time limit has a bug. The run then has an error; the artifact is not rejected.
+    `in_thread` says whether the guard runs in a worker thread; with None, it does so only for a large artifact. A guard
+    that exceeds its time limit has a bug. Then the run has an error, and the artifact is not rejected.
     """
     brief = envelope.brief
     done = partial(_judged_message, brief.request_id, clock, trio.current_time())
@@ -121,9 +124,9 @@ async def verdict_in_time(work: Awaitable[Verdict], guard: str, limit_seconds: f
 def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: Verdict) -> Judged:
     """Return the message with a verdict. `started_at` is a time of trio's clock.
 
-    A verdict that JSON cannot hold is a bug of the guard. The verdict is converted to JSON and back here. An error here
-    ends only this run, but an error in the journal would stop every later driver too. So the run uses exactly what its
-    journal stores.
+    The verdict is converted to JSON and back, so that the run uses exactly what its journal stores. A verdict that
+    cannot be converted is a bug of the guard. An error here ends only this run, but an error in the journal would also
+    stop every later driver.
     """
     verdict = Verdict.model_validate_json(limit_verdict(verdict).model_dump_json())
     mark_point("judge.after")

@@ -28,9 +28,9 @@ _STEPS = TypeAdapter(tuple[DeclaredStep, ...])
 class ToolPlanGenerator:
     """Searches for a plan from the run's initial state to its goal. It is deterministic, so it is never tried twice.
 
-    Its settings are the `steps` that tools declare, and the tokens of the `goal`. That goal is used only if the run is
-    given no other goal. If there is no plan, the generator returns an object without steps, with the reason in `basis`.
-    The plan's guard rejects this object.
+    Its settings are the `steps` that tools declare, and the tokens of the `goal`. The goal in the settings is used only
+    if the run has no other goal. If there is no plan, the generator returns an object without steps, with the reason in
+    `basis`. The plan's guard rejects this object.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -116,7 +116,7 @@ class TemplateSelectorGenerator:
         return self.reply(brief)
 
     def reply(self, brief: GenerationBrief) -> Reply:
-        """Return the plan as a reply. Not async, because it waits for nothing."""
+        """Return the plan as a reply. The method is not async, because it does not wait."""
         text = orjson.dumps(self._plan(material(brief.context)), option=orjson.OPT_INDENT_2).decode()
         return Reply(text=text, usage=Usage(), model=TEMPLATE_SELECTOR)
 

@@ -61,7 +61,7 @@ class PreparedCall(ABC):
 
     @abstractmethod
     async def run(self) -> ToolResult:
-        """Begin the call and return its result. A cancellation ends the whole call first."""
+        """Begin the call and return its result. If this method is cancelled, it ends the whole call first."""
 
 
 Prepare = Callable[[Mapping[str, Any]], AbstractAsyncContextManager[PreparedCall]]
@@ -99,7 +99,7 @@ def tool_actor(tool: Tool, now: Callable[[], float]) -> ToolActor:
 
 
 def ending_actors(tools: Collection[ToolRequested], now: Callable[[], float]) -> list[Actor[Any, Any]]:
-    """Return actors for a run that has ended. They end the open calls of its tools, and make no calls."""
+    """Return actors for a run that has ended. They end the open calls of the run's tools, and make no new calls."""
 
     async def handle(envelope: Envelope[ToolCheckRequested]) -> Checked:
         request = envelope.brief
@@ -191,7 +191,7 @@ class ProgramCall(PreparedCall):
 
     gated: GatedProcess
     result_of: Callable[[CommandExit | CommandNotStarted], ToolResult]
-    """Returns the result for the program's end, or for the error that it could not be executed."""
+    """Returns the result for the program's end, or for the error that prevented its execution."""
     is_made: bool = True
 
     @property
@@ -220,7 +220,7 @@ class FunctionCall(PreparedCall):
     )
     """Returns the result for a value that the function returned."""
     outcome_of: Callable[[Exception], ToolOutcome] = lambda _: ToolOutcome.FAILED
-    """Returns the outcome for an exception. Its type and message become the reason."""
+    """Returns the outcome for an exception. The type and message of the exception become the reason."""
 
     async def run(self) -> ToolResult:
         """Call the function: in the driver's event loop if it is async, else in a worker thread."""

@@ -1,4 +1,4 @@
-"""Tells which requirements of a plan are covered, which are kept, and which are not checked.
+"""Finds which requirements of a plan are covered, which are kept, and which are not checked.
 
 Only names and tokens are compared. No text is interpreted.
 """
@@ -25,7 +25,7 @@ class RequirementStanding(StrEnum):
 
 
 class CheckedRequirement(NamedTuple):
-    """One requirement of a plan, with its standing."""
+    """One requirement of a plan, with the result of its check."""
 
     requirement: Requirement
     standing: RequirementStanding
@@ -33,7 +33,7 @@ class CheckedRequirement(NamedTuple):
 
 
 def check_requirements(plan: Plan) -> list[CheckedRequirement]:
-    """Return the requirements of a plan with their standing, in the order of the plan."""
+    """Return the requirements of a plan with the results of their checks, in the order of the plan."""
     stated = [item for item in plan.requirements if item.kind == RequirementKind.GOAL]
     goals = {item.id: plan.goal_state.intersection(item.tokens) for item in stated[:GOALS_MAX]}
     contributing = _contributions(plan, goals)
@@ -56,8 +56,8 @@ def _contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[
     """Return the goals to which each step contributes, by step id. `goals` has the tokens of each goal.
 
     A step contributes to a goal if it makes a token that the goal or a contributing step needs. It also contributes if
-    a contributing step depends on it. One pass over the plan serves all goals, because each token and each step has a
-    bit set of goals.
+    a contributing step depends on it. One pass over the plan is enough for all goals, because each token and each step
+    has a bit set of goals.
     """
     names = list(goals)
     producers: dict[str, list[Step]] = defaultdict(list)
@@ -135,7 +135,7 @@ def _check_other(item: Requirement, plan: Plan, changes: TokenChanges) -> Checke
 
 
 def _is_tracked(token: str, kind: str, plan: Plan, changes: TokenChanges) -> bool:
-    """Return whether a token can show that a requirement is kept. Some step must be able to change it."""
+    """Return whether a token can show that a requirement is kept. Some step must be able to change the token."""
     if token not in changes.adding and token not in changes.deleting:
         return False
     if kind == RequirementKind.MUST_AVOID:

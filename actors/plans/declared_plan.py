@@ -1,8 +1,8 @@
-"""Makes a plan without a model from the steps that generators declare, or says in one line why it cannot. Pure.
+"""Makes a plan without a model from the steps that generators declare, or says in one line why there is no plan. Pure.
 
-First the module searches for a way to the goal as if it could choose the outcome of each step (the determinised
+First the module searches for a path to the goal as if it could choose the outcome of each step (the determinised
 problem). This search is A* with an estimate: the sum of the costs of the goal's tokens, with deletions ignored. Then
-the module searches in the same way from the state after every other outcome. A way never returns to an earlier state,
+the module searches in the same way from the state after every other outcome. A path never returns to an earlier state,
 because a plan does not repeat a step.
 """
 
@@ -65,7 +65,7 @@ def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -
     """Return the step to take in every state that can follow from `start`, until the goal holds.
 
     Raises:
-        SearchFailed: every way returns to an earlier state, or the search has reached `STATES_MAX` states.
+        SearchFailed: every path returns to an earlier state, or the search has reached `STATES_MAX` states.
     """
     search = _Search(candidates, goal)
     if not search.solve_from(start, frozenset(), ()):
@@ -74,7 +74,7 @@ def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -
 
 
 class _Taken(NamedTuple):
-    """A step on a way to the goal, with the outcome that it has on that way."""
+    """A step on a path to the goal, with its outcome on this path."""
 
     candidate: Candidate
     way: Way
@@ -96,7 +96,7 @@ class _Search:
     def solve_from(self, state: Tokens, above: AbstractSet[Tokens], ahead: Sequence[_Taken]) -> bool:
         """Choose a step in a state, and in all states that follow. Return whether this succeeded.
 
-        `above` are the earlier states. `ahead` is a known way from this state.
+        `above` are the earlier states. `ahead` is a known path from this state to the goal.
         """
         if self.goal <= state or state in self.chosen:
             return True
@@ -131,9 +131,9 @@ class _Search:
         return True
 
     def _path(self, start: Tokens, above: AbstractSet[Tokens], refused: AbstractSet[str]) -> Sequence[_Taken]:
-        """Return a way to the goal, as if the search could choose every outcome; empty if there is no way.
+        """Return a path to the goal, as if the search could choose every outcome; empty if there is no path.
 
-        The way does not begin with a step in `refused`, and does not reach a state in `above`.
+        The path does not begin with a step in `refused`, and does not reach a state in `above`.
         """
         tie, parents = itertools.count(), dict[Tokens, tuple[Tokens, _Taken] | None]({start: None})
         costs, open_states = {start: 0.0}, [(self._costs.to_goal(start), next(tie), start)]
@@ -235,8 +235,8 @@ def plan_for(
     `others` are further tokens that hold at the beginning and that no step names.
 
     Raises:
-        UsageProblem: some token of `holds` or `goal` is named by no step, or the goal cannot be reached, or the goal
-            already holds. The error's place is `goal` or `holds`.
+        UsageProblem: no step names a token of `holds` or `goal`, or the goal cannot be reached, or the goal already
+            holds. The error's place is `goal` or `holds`.
     """
     start, wanted = frozenset(holds), frozenset(goal)
     _check(steps, start, wanted)

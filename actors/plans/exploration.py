@@ -163,9 +163,9 @@ class _Explorer:
         return (self._program.steps[index].step_id for index in bits(steps))
 
     def _visit(self, limit: int, successes: list[int], dead_ends: list[int]) -> bool:
-        """Visit configurations and add the ends of traces to the two lists. Return whether all were visited.
+        """Visit configurations, and add those in which traces end to the two lists. Return whether all were visited.
 
-        `successes` and `dead_ends` get numbers of configurations. Raises `OutOfWork` when the limit of work is passed.
+        `successes` and `dead_ends` get numbers of configurations. Raises `OutOfWork` if the limit of work is reached.
         """
         program, result = self._program, self._result
         initial = self._reducer.initial()
@@ -245,7 +245,7 @@ class _Explorer:
         return number
 
     def _check_invariants(self, number: int, index: int, outcome: str, after: Configuration) -> None:
-        """Record the invariants that an outcome is the first to break."""
+        """Record the invariants that an outcome breaks and that no earlier outcome has broken."""
         new = [position for position in broken_invariants(self._program, after) if position not in self._result.broken]
         if new:
             trace = (*self._trace(number), self._item(index, outcome))

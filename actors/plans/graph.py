@@ -32,7 +32,7 @@ class StepOrder:
 
     @cached_property
     def ancestors(self) -> Sequence[int]:
-        """For each step, the bit set of the steps that are settled before it in every execution."""
+        """For each step, the bit set of the steps that have ended before it in every execution."""
         ancestors: list[int] = []
         for dependencies in self.dependencies:
             mask = 0
@@ -56,7 +56,8 @@ def order_of(plan: Plan, *, as_listed: bool = False) -> StepOrder | None:
     """Return the plan's topological order; None if the dependencies have a cycle.
 
     Step ids must be unique. Dependencies that name no step are ignored. Ties are broken by id, so the order does not
-    depend on how the steps are listed. With `as_listed`, for people, ties are broken by the plan's own list.
+    depend on how the steps are listed. With `as_listed`, which is for people, ties are broken by the order of the steps
+    in the plan.
     """
     steps = plan.steps if as_listed else sorted(plan.steps, key=attrgetter("step_id"))
     rank = {step.step_id: index for index, step in enumerate(steps)}
@@ -194,8 +195,8 @@ def contingent_steps(plan: Plan) -> frozenset[str]:
 def reachable_by_failure(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
     """Return the steps and the tokens that successes and failures can reach if deletions are ignored.
 
-    In this delete relaxation, a step or token that is not reached is certainly unreachable. A failure that escalates or
-    cannot happen reaches nothing.
+    Because deletions are ignored, a step or token that is not reached is certainly unreachable. A failure that
+    escalates or cannot happen reaches nothing.
     """
     tokens: set[str] = set(plan.initial_state)
     reached: set[str] = set()

@@ -136,7 +136,7 @@ def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
 
 
 def _drop_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a plan without empty `guard` keys. The schema for models needs the key even if no tool checks anything."""
+    """Return a plan without empty `guard` keys. The schema for models requires the key even if there are no guards."""
     steps = plan["steps"]
     if not any(isinstance(step, Mapping) and step.get("guard") == "" for step in steps):
         return plan
@@ -184,7 +184,7 @@ def findings_of_replaced_keys(replaced: Sequence[str]) -> tuple[Finding, ...]:
 
 
 def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
-    """Yield an error for each step that names a generator or guard that no tool implements."""
+    """Yield an error for each generator and guard in a step that no tool implements."""
     steps = plan.get("steps") if isinstance(plan, Mapping) else None
     for step in steps if isinstance(steps, list) else ():
         if not isinstance(step, Mapping):
@@ -220,8 +220,8 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
     """Yield a finding for each outcome and value in a plan that no result of a tool reports.
 
     If no tools are given, yield nothing. `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that
-    is executed. If a result reports an outcome that the step does not list, a warning names it. Such an outcome counts
-    as a failure of the step.
+    is executed. If a result reports an outcome that the step does not list, a warning names the outcome. Such an
+    outcome counts as a failure of the step.
     """
     draft = read_draft(plan)[0] if given.generators is not None else None
     if draft is None:
@@ -273,7 +273,7 @@ def _outcomes(step: Step, result: ReadableResult) -> Iterator[Finding]:
 
 
 def _token_source_hint(plan: Plan, token: str, given: Given) -> str:
-    """Return the end of an error message: which generators report the value of the token, if any do."""
+    """Return the end of an error message, which names the generators that report the value of the token."""
     named: Mapping[str, ReadableResult] = {**given.results, **given.step_results}
     names = sorted(name for name, result in named.items() if token in result.values)
     if not names:

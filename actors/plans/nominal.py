@@ -1,4 +1,4 @@
-"""The nominal run, in which no step fails: which tokens are necessarily true before each step.
+"""Finds which tokens are necessarily true before each step of the nominal run, in which no step fails.
 
 The steps of the nominal run may be executed in any order that the dependencies allow. A token is necessarily true
 before a step if it is true there in every such order. By the modal truth criterion (Chapman 1987, for ground steps), a
@@ -8,9 +8,9 @@ token p is necessarily true before a step c if and only if both hold:
     2. For every other step d that deletes p and is not necessarily after c, some step that adds p (a white knight) is
        necessarily after d and before c.
 
-A step that deletes and adds the same token adds it. The end of the plan counts as a step after all others. The
-criterion is exact. If condition 2 fails for d, then p is false at c in some order: the order that places d as late as
-possible and c right after d.
+A step that deletes and adds the same token counts as adding the token. The end of the plan counts as a step after all
+others. The criterion is exact. If condition 2 fails for d, then p is false at c in some order: the order that places d
+as late as possible and c right after d.
 """
 
 from collections import defaultdict
@@ -81,7 +81,7 @@ class NominalRun:
     def unmet_before(self, index: int, *, named: bool = True) -> list[Unmet]:
         """Return the preconditions of a step that are not necessarily true before it, sorted by token.
 
-        With `named`, the result names the steps that produce or delete these preconditions. To find these steps takes
+        With `named`, the result names the steps that produce or delete these preconditions. Finding these steps takes
         most of the time.
         """
         needed = self.order.steps[index].preconditions
@@ -143,8 +143,8 @@ class NominalRun:
     def _last_unrepaired(self, knights: int, deleters: int) -> int:
         """Return the last deleter that no white knight follows, as a bit set; 0 if there is no such deleter.
 
-        The loop goes through the deleters, the last one first. A knight repairs the deletions of all its ancestors at
-        once, so a sequential plan needs only one or two iterations. Raises `OutOfWork` at the limit.
+        The loop goes through the deleters, beginning with the last. A knight repairs the deletions of all its ancestors
+        at once, so a sequential plan needs only one or two iterations. Raises `OutOfWork` at the limit.
         """
         while deleters:
             self._searched += 1

@@ -42,13 +42,13 @@ class Invariant:
 
 
 class NamedOutcome(NamedTuple):
-    """One of the ways in which a step may succeed. The output of the step's generator tells which way it was."""
+    """One of the ways in which a step may succeed. The output of the step's generator says which way was taken."""
 
     name: str
     effects: frozenset[str] = frozenset()
-    """The tokens that it adds, besides the `effects` of the step."""
+    """The tokens that the outcome adds, besides the `effects` of the step."""
     delete_effects: frozenset[str] = frozenset()
-    """The tokens that it deletes before tokens are added, besides the `delete_effects` of the step."""
+    """The tokens that the outcome deletes before tokens are added, besides the `delete_effects` of the step."""
 
 
 class Step(NamedTuple):
@@ -65,21 +65,21 @@ class Step(NamedTuple):
     retry_budget: int = RETRY_BUDGET_DEFAULT
     """The largest number of attempts, including the first; at least 1."""
     dependencies: frozenset[str] = frozenset()
-    """The ids of the steps that must have ended before it may start."""
+    """The ids of the steps that must have ended before this step may start."""
     preconditions: frozenset[str] = frozenset()
-    """The tokens that must hold before it may start."""
+    """The tokens that must hold before the step may start."""
     effects: frozenset[str] = frozenset()
-    """The tokens that its success adds, after `delete_effects` are deleted."""
+    """The tokens that the step's success adds, after `delete_effects` are deleted."""
     delete_effects: frozenset[str] = frozenset()
-    """The tokens that its success deletes, before `effects` are added."""
+    """The tokens that the step's success deletes, before `effects` are added."""
     on_failure: str = ESCALATE
     """`escalate`, `continue`, `never`, `undo`, or the id of the step to go back to: an ancestor or the step itself."""
     failure_effects: frozenset[str] = frozenset()
-    """The tokens that its final failure adds."""
+    """The tokens that the step's final failure adds."""
     failure_delete_effects: frozenset[str] = frozenset()
-    """The tokens that its final failure deletes, before `failure_effects` are added."""
+    """The tokens that the step's final failure deletes, before `failure_effects` are added."""
     repeatable: bool = False
-    """Whether it may run any number of times. A plan of repeatable steps is a policy."""
+    """Whether the step may run any number of times. A plan of repeatable steps is a policy."""
     satisfies: frozenset[str] = frozenset()
     implements: frozenset[str] = frozenset()
     outcomes: tuple[NamedOutcome, ...] = ()
@@ -108,7 +108,7 @@ class Step(NamedTuple):
 
     @property
     def failure_continues(self) -> bool:
-        """Whether execution continues after a failure. Then the failure's effects can matter to other steps."""
+        """Whether execution continues after a failure. If it does, the failure's effects can matter to other steps."""
         return self.on_failure not in (ESCALATE, NEVER, UNDO)
 
 
@@ -117,7 +117,7 @@ class Plan:
     """A contingent plan, or a policy if all its steps are repeatable."""
 
     plan_id: str
-    """A short name for people, chosen by who wrote the plan."""
+    """A short name for people, chosen by the author of the plan."""
     steps: tuple[Step, ...]
     goal: str = ""
     initial_state: frozenset[str] = frozenset()
@@ -133,7 +133,7 @@ class Plan:
 
     @property
     def is_policy(self) -> bool:
-        """Whether every step is repeatable. Then the plan is a policy, and its steps have no order."""
+        """Whether every step is repeatable. If so, the plan is a policy, and its steps have no order."""
         return bool(self.steps) and all(step.repeatable for step in self.steps)
 
     @property
@@ -143,7 +143,7 @@ class Plan:
 
     @property
     def has_outcomes(self) -> bool:
-        """Whether a step has outcomes. Then the plan has more than one run without a failure."""
+        """Whether a step has outcomes. If so, the plan has more than one run without a failure."""
         return any(step.outcomes for step in self.steps)
 
 
@@ -192,8 +192,8 @@ def _step_to_json(step: Step) -> dict[str, Any]:
 
 
 def bound_names(step_id: str) -> tuple[str, str]:
-    """Return the names for a step that a tools file may bind: its id, and its id without the number at the end.
+    """Return the names under which a tools file may bind a step: its id, and its id without the number at the end.
 
-    So one binding serves `move_1` and `move_2`.
+    So `move_1` and `move_2` can share one binding.
     """
     return step_id, step_id.rstrip("0123456789").rstrip("_")

@@ -59,7 +59,7 @@ def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, s
 def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield each pair of a step and a step that follows it, with the outcomes that lead to the second step.
 
-    The outcomes are empty if all outcomes lead there.
+    The outcomes are empty if all outcomes lead to the second step.
 
     A step follows the steps that it depends on. In a plan with outcomes, a step also follows the steps that make its
     needed tokens. If steps can delete some of its needed tokens, only these tokens count, because they show how far an

@@ -118,7 +118,7 @@ def _head(plan: Plan) -> list[Line]:
 
 
 def plan_items(value: Any) -> Checklist | None:
-    """Return the plan as a list of unexecuted steps; None if the value is no plan."""
+    """Return the plan as a list of unexecuted steps; None if the value is not a plan."""
     if (ordered := _order_steps(value)) is None:
         return None
     plan, steps = ordered
@@ -137,16 +137,16 @@ def plan_items(value: Any) -> Checklist | None:
 
 
 def basis_of(value: Any) -> str:
-    """Return the sentence that says where a plan comes from.
+    """Return the sentence about the origin of a plan.
 
-    It is empty if the plan has no such sentence or the value is no plan.
+    The sentence is empty if the plan does not state its origin, or if the value is not a plan.
     """
     basis = value.get("basis") if isinstance(value, Mapping) else None
     return clean(basis, one_line=True) if isinstance(basis, str) else ""
 
 
 def step_details(value: Any) -> dict[str, tuple[Line, ...]]:
-    """Return the lines below each step's title, by the step's id; empty if the value is no plan."""
+    """Return the lines below each step's title, by the step's id; empty if the value is not a plan."""
     ordered = _order_steps(value)
     return {} if ordered is None else {step.step_id: tuple(_details(step)) for step in ordered[1]}
 
@@ -224,7 +224,7 @@ def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> st
     """Return a plan as a Markdown document.
 
     The plan's basis and `note` follow the title. `demands` are lines at the end. Raises `UsageProblem` if the value is
-    no plan.
+    not a plan.
     """
     plan, steps = _read_ordered_plan(value)
     lines = [f"# {escape_markdown(plan.goal or plan.plan_id)}", ""]
@@ -248,7 +248,7 @@ def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> s
     """Return a plan as a GitHub task list: the steps to do, then the steps that are only needed after a failure.
 
     The plan's basis and `note` follow the title. `demands` are lines at the end. Raises `UsageProblem` if the value is
-    no plan.
+    not a plan.
     """
     plan, steps = _read_ordered_plan(value)
     later = contingent_steps(plan)
@@ -388,7 +388,10 @@ LINES_MAX = 400
 
 
 def plan_as_yaml(value: Mapping[str, Any], comments: Iterable[str] = ()) -> str:
-    """Return a plan, given as JSON, as YAML. The comments stand above it, and are ignored when the plan is read."""
+    """Return a plan, given as JSON, as YAML.
+
+    The comments are written above the plan, and are ignored when the plan is read.
+    """
     import yaml  # noqa: PLC0415 -- slow to load, and `show` needs no YAML
 
     head = "".join(f"# {row}".rstrip() + "\n" for comment in comments for row in comment.splitlines() or [""])

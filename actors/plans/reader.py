@@ -261,7 +261,7 @@ class _Reader:
     def _fields(
         self, value: Mapping[Any, Any], types: Mapping[str, str], prefix: str, other_keys: frozenset[str] = frozenset()
     ) -> dict[str, Any]:
-        """Return the fields that are present and have the right type. For all others the defaults are kept."""
+        """Return the fields that are present and have the right type. All other fields keep their defaults."""
         fields: dict[str, Any] = {}
         for key, raw in value.items():
             field_type = types.get(key)

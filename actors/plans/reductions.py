@@ -1,4 +1,4 @@
-"""Keeps explorations small: a limit of work, merged configurations, and stubborn sets. Pure.
+"""Keeps explorations small by a limit of work, merged configurations, and stubborn sets. Pure.
 
 A reduced configuration keeps only the steps that may still run, and the tokens that may still be read by these steps,
 the goal or an invariant. All other parts have no influence, so exactly the same traces follow. For example, a hundred
@@ -24,7 +24,7 @@ class OutOfWork(Exception):
 
 
 class WorkLeft:
-    """How much work an exploration may still do."""
+    """The amount of work that an exploration may still do."""
 
     edge: int
     """The units for one outcome of one step: the operations on bit sets that every outcome needs."""
@@ -132,7 +132,7 @@ class Reducer:
         return candidates & after.pending
 
     def _survivors(self, alive: int, pending: int, tokens: int, lost: int) -> int:
-        """Return which of the `alive` steps may still run. No failure goes back in this program.
+        """Return which of the `alive` steps may still run, in a program in which no failure goes back.
 
         `lost` are the tokens that were just deleted. A settled step cannot run again. A pending step cannot run if it
         needs a token that no step can still produce, or depends on a step that cannot run. To be fast for long plans,
@@ -158,11 +158,11 @@ class Reducer:
                 return alive
 
     def _reachable(self, alive: int, pending: int, tokens: int) -> int:
-        """Return the steps that may still run or become pending again. Some failure goes back in this program.
+        """Return the steps that may still run or become pending again, in a program in which some failure goes back.
 
-        The set grows from the steps that can run now. So the set lacks steps that can be reset only by their own
-        failure. Deletions are ignored. Settled steps that a failure can reset are kept, even if they cannot run: after
-        a reset, they block the steps that depend on them.
+        The set grows from the steps that can run now. So the set leaves out steps that only their own failure can
+        reset. Deletions are ignored. Settled steps that a failure can reset are kept, even if they cannot run: after a
+        reset, they block the steps that depend on them.
         """
         program = self._program
         runnable, resettable = 0, 0
@@ -219,7 +219,10 @@ class StubbornSets:
         self._conflicts: dict[int, int] = {}
 
     def choose(self, reduced: Reduced, ready: int) -> int:
-        """Return some of the ready steps, at least one. Exploring only these from this configuration is sufficient."""
+        """Return some of the ready steps, at least one.
+
+        It is sufficient to explore only these steps from this configuration.
+        """
         best, size = ready, ready.bit_count()
         for seed in bits(ready):
             if size == 1:
@@ -292,8 +295,8 @@ def _lost_tokens(program: Program, index: int) -> int:
 def _resetters(program: Program) -> list[int]:
     """Return for each step the steps whose failure makes it pending again, as a bit set.
 
-    A failure resets its target and everything that depends on the target. So a step also has the resetters of its
-    dependencies.
+    A failure resets its target and everything that depends on the target. So the failures that reset a dependency of a
+    step also reset the step.
     """
     result = [0] * len(program.steps)
     for index, step in enumerate(program.steps):

@@ -5,16 +5,14 @@ settled (no longer pending), and its preconditions hold. Success deletes the ste
 `effects`. A step with `outcomes` succeeds in one of these ways, and adds the effects of that way too. Failure does the
 same with the failure effects. What follows a failure depends on `on_failure`:
 
-    never       the step cannot fail
-    escalate    the trace ends; a person or the replanner takes over
-    continue    the step is settled; the failure is an observation that other steps may wait for
-    undo        the trace ends; all that was done is undone, last call first. The undoing changes no tokens
-    STEP_ID     execution goes back: that step and all that depend on it are pending again, and the tokens stay. If
-                `total_retry_budget` is spent, the failure escalates instead
+    never the step cannot fail escalate the trace ends; a person or the replanner takes over continue the step is
+    settled; the failure is an observation that other steps may wait for undo the trace ends, and all calls are undone,
+    the last call first. The tokens do not change STEP_ID execution goes back: this step and all steps that depend on it
+    are pending again. The tokens do not change. If `total_retry_budget` is spent, the failure escalates instead
 
-A trace ends when no step is ready. The plan has succeeded if the goal holds at that time. A `Configuration` is all that
-the future depends on: the pending steps and the tokens. Attempts are not part of it. A failure means that the last
-attempt failed.
+A trace ends when no step is ready. The plan has succeeded if the goal holds at that time. A `Configuration` has
+everything that the rest of the execution depends on: the pending steps and the tokens. It does not count attempts,
+because a failure means that the last attempt failed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -206,7 +204,7 @@ def after_failure(program: Program, now: Configuration, index: int) -> Configura
 
 
 def goal_holds(program: Program, now: Configuration) -> bool:
-    """Return whether all goal tokens hold. If also no step is ready, the plan has succeeded."""
+    """Return whether all goal tokens hold. If no step is ready either, the plan has succeeded."""
     return now.tokens & program.goal == program.goal
 
 
@@ -228,7 +226,7 @@ class ReplayResult(NamedTuple):
     """The result of replaying a trace."""
 
     end: Literal["goal", "dead_end", "escalated", "undone", "open"]
-    """How the trace ends. `open`: some step is ready; `undone`: a failure has undone everything."""
+    """The state after the trace. `open`: some step is ready; `undone`: a failure has undone everything."""
     tokens: frozenset[str]
     ready: tuple[str, ...]
     settled: frozenset[str]

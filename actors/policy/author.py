@@ -19,31 +19,31 @@ class Author(Config):
     """The known behaviour of a model as an author."""
 
     first_accepted: Chance
-    """How often a first attempt is accepted."""
+    """The share of first attempts that are accepted."""
     told_retry_mends: Chance
-    """How often a retry that shows the finding is accepted."""
+    """The share of retries with the finding in their prompts that are accepted."""
     repeats: Chance
-    """How often a retry is the rejected text again, word for word."""
+    """The share of retries that repeat the rejected text word for word."""
     afresh_mends: Chance | None = Field(default=None, exclude_if=lambda share: share is None)
-    """How often a retry without the finding is accepted; null if unknown."""
+    """The share of retries without the finding that are accepted; null if unknown."""
     in_runs: bool = Field(default=False, exclude_if=lambda in_runs: not in_runs)
-    """Whether the numbers were counted in runs of this program. They are then compared with `author_in_runs`."""
+    """Whether the numbers were counted in runs of this program. If so, they are compared with `author_in_runs`."""
     source: str = Field(default="", exclude_if=lambda source: not source)
-    """Where the numbers come from, for people."""
+    """The source of the numbers, as a text for people."""
 
 
 class AttemptCounts(Config):
-    """What was counted in runs of one model."""
+    """Counts of attempts in the runs of one model."""
 
     runs: Count
     accepted: Count
-    """How many runs had only accepted first attempts."""
+    """The number of runs in which all first attempts were accepted."""
     told: Count
-    """How many first retries of a step showed the finding."""
+    """The number of first retries of a step whose prompts showed the finding."""
     mended: Count
-    """How many of these retries were accepted."""
+    """The number of these retries that were accepted."""
     again: Count
-    """How many of these retries repeated the rejected text word for word."""
+    """The number of these retries that repeated the rejected text word for word."""
 
     @model_validator(mode="after")
     def _check(self) -> "AttemptCounts":
@@ -80,7 +80,7 @@ NOTHING = AttemptCounts(runs=0, accepted=0, told=0, mended=0, again=0)
 
 
 class ModelCounts(AttemptCounts):
-    """What was counted in a run of this model."""
+    """Counts of attempts in a run of the model `model`."""
 
     model: str
 

@@ -2,7 +2,8 @@
 
 A hypothesis has four parts: the cause (the step at which the problem is hard), the topmost wrong step among the current
 artifacts (or none), the problem's difficulty, and how many rejections have named the mistake. One further hypothesis
-says that the problem has no solution. With four steps there are 241 numbers, with eight 865.
+says that the problem has no solution. A belief about four steps has 241 probabilities, and a belief about eight steps
+has 865.
 
 A rejection multiplies each hypothesis by the likelihood of the row r that matches it. Rows about repeated failures do
 not count. w is the topmost wrong step. For the place of w, c is the share of r in `codes`, and p is the number in
@@ -29,8 +30,8 @@ multiplies the hypothesis by
 
 A step below the topmost wrong step was right with the chance q.
 
-The code uses only + - * / on floats, in a fixed order, so every machine computes the same. docs/explanation/belief.md
-says what a user can change.
+The code uses only + - * / on floats, in a fixed order, so every machine computes the same result.
+docs/explanation/belief.md says what a user can change.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -49,7 +50,7 @@ Signature = frozenset[tuple[str, str]]
 
 
 class Came(NamedTuple):
-    """Which redone steps made their earlier artifact again from the same inputs, and which made a different one."""
+    """The redone steps that, from the same inputs, made their earlier artifact again or made a different artifact."""
 
     same: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
@@ -69,16 +70,16 @@ class Past(NamedTuple):
     """
     row: str = ""
     redone: tuple[str, ...] = ()
-    """With a belief policy, the steps that the decision redid, including the failed one."""
+    """The steps that the decision redid, including the failed step; only with a belief policy."""
     came: Came = NOTHING
-    """With a belief policy that compares artifacts, the result of the comparison before this failure."""
+    """The result of comparing artifacts before this failure; only with a belief policy that compares artifacts."""
     mended: str = ""
     """The row that led to a retry; empty for other moves, and if the belief chose the retry."""
     fact: bool = True
     repeats: bool = False
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
-        """Return whether the step's last earlier failure was the same; None if there was no earlier failure.
+        """Return whether the step's last earlier failure equals this failure; None if there was no earlier failure.
 
         Failures that a row decided without the belief do not count.
         """
@@ -97,11 +98,11 @@ CLEARLY_MORE = 1.25
 def repeat_factors(author: Author | None, afresh: float | None, history: Sequence[Past]) -> tuple[float, float | None]:
     """Return two factors: for the chance of a move that shows the rejections, and of a fresh move that does not.
 
-    `author` is what is known about the model. `afresh` is the share in `BeliefTable`. A retry can be right only if it
+    `author` has the known numbers of the model. `afresh` is the share in `BeliefTable`. A retry can be right only if it
     is not the rejected text again. The chances in the table hold for the known share of repeats. Repeats in this run
-    lower these chances. The last entry of `history` is the rejection that is decided about. If that rejection only says
-    that the answer is wrong, the second factor comes from how often fresh attempts of this model were accepted. The
-    second factor is None if fresh moves are not weighed.
+    lower these chances. The last entry of `history` is the rejection about which the policy decides. If that rejection
+    only says that the answer is wrong, the second factor comes from how often fresh attempts of this model were
+    accepted. The second factor is None if fresh moves are not weighed.
     """
     if author is None or afresh is None:
         return 1.0, None

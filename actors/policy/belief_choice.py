@@ -1,4 +1,4 @@
-"""Chooses the move after a rejection by the belief: the move with the best chance of success per call. Pure."""
+"""Chooses the move after a rejection by the belief: the move with the highest chance of success per call. Pure."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Option(Value):
 
 
 class Weighing(Value):
-    """The numbers behind a belief policy's decision, at most 15."""
+    """The numbers, at most 15, that explain a decision of a belief policy."""
 
     places: tuple[MistakePlace, ...]
     """The likeliest places of the mistake, at most three."""
@@ -61,7 +61,7 @@ class Weighing(Value):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The limits of the moves, besides the budgets of the steps."""
+    """The limits on moves, in addition to the budgets of the steps."""
 
     may_escalate: bool
     """Whether the step may cause more escalations in this round (`e_max`)."""
@@ -146,7 +146,7 @@ def _question(model: BeliefModel, odds: Odds, failed: str, leaf: str, person: Pe
 
 
 def record_weighing(before: dict[str, float], after: dict[str, float], weighed: Collection[Weighed]) -> Weighing:
-    """Return the record of a decision: the likeliest places of the mistake, the chosen move and the runner-up."""
+    """Return the record of a decision: the likeliest places of the mistake, the chosen move and the next best move."""
     likeliest = sorted(after, key=lambda name: -round(after[name], 3))[:PLACES_SHOWN]
     return Weighing(
         places=tuple(

@@ -2,8 +2,8 @@
 
 Pure, never fails (docs/reference/policy.md). It works in three steps. The table proposes a level and targets
 (`_propose`). `actors.search.progress` chooses a move that the budgets allow. If the move escalates and the step has
-used up its escalations (`e_max`), a person is asked what to do. A finding for models never leads to a question: the
-search continues or ends.
+used up its escalations (`e_max`), a person is asked what to do. A finding that only models can use never leads to a
+question: the search continues or ends.
 """
 
 from collections.abc import Mapping, Sequence
@@ -199,7 +199,7 @@ class Decision(Value):
 
     @property
     def not_worth_it(self) -> bool:
-        """Whether a belief policy stops here, because no move is worth its calls. This decision is not recorded."""
+        """Whether a belief policy stops here, because no move is worth its calls. Such a decision is not recorded."""
         return self.rule == NOT_WORTH_IT and self.weighing is not None
 
 
@@ -230,7 +230,7 @@ class Failure:
     again: bool = False
     """Whether the artifact itself repeats the text of an earlier artifact of its step in this round."""
     came: Came = NOTHING
-    """Which redone steps above it made the same artifact again."""
+    """Which redone steps above the failed step made the same artifact again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,7 +391,10 @@ def remember_failure(
     *,
     repeats: bool = False,
 ) -> Past:
-    """Return the history entry for a decided failure. `repeats` says whether the artifact came again word for word."""
+    """Return the history entry for a decided failure.
+
+    `repeats` says whether the artifact repeats an earlier artifact word for word.
+    """
     up = distance_up(graph, decision.step, decision.targets)
     if policy.belief is None:
         retried_by = decision.rule if decision.level is BacktrackLevel.LOCAL_RETRY else ""

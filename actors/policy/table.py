@@ -1,4 +1,6 @@
-"""The data model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and row-selecting causes. Pure.
+"""The data model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and causes that select rows.
+
+Pure.
 
 The first row of the table that matches wins.
 """
@@ -79,15 +81,16 @@ class Agreement(Config):
 class BeliefTable(Config):
     """The belief of the policy before a run begins, and its interpretation of a rejection.
 
-    A problem is hard at one step, its cause, or has no solution. The chance of a right attempt at the cause depends on
-    the problem's difficulty and on how many rejections have named the mistake. The chance of a right attempt at any
-    other step is `easy`.
+    A problem either is hard at one step, its cause, or has no solution. The chance of a right attempt at the cause
+    depends on the problem's difficulty and on how many rejections have named the mistake. The chance of a right attempt
+    at any other step is `easy`.
     """
 
     rules: tuple[str, ...]
     """The ids of the rows that decide without the belief, because their failures do not depend on chance."""
     mends: Mapping[str, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
-    """How many failures of a visit only lead to a retry, by row. The belief decides about the next failure."""
+    """The number of failures in a visit that only lead to a retry, by row. The belief decides about the next failure.
+    """
     rounds: Annotated[int, Field(ge=1, le=1000)] | None = None
     """After this number of attempts in a visit, the step is retried only if no other move is left; null for no limit.
     """
@@ -116,12 +119,12 @@ class BeliefTable(Config):
     no fresh moves. It needs `author`.
     """
     author: Author | None = None
-    """The model behind `chances`, which is the middle of the records; null if `chances` hold for every model."""
+    """The model that `chances` describe, a middle model of the records; null if `chances` hold for every model."""
     author_in_runs: Author | None = None
-    """The same model, counted in runs of this program; null if runs are not counted. It needs `author`."""
+    """The numbers of this model in runs of this program; null if runs are not counted. It needs `author`."""
     facts: Mapping[str, Share] | None = None
-    """How often a rejection says what to add or change, by place of the mistake. Then only such a rejection names the
-    mistake. If null, each rejection names it, and facts tell nothing about the place.
+    """The share of rejections that say what to add or change, by place of the mistake. Only these rejections name the
+    mistake. If null, all rejections name the mistake, and facts say nothing about its place.
     """
     agreement: Agreement | None = None
     """How often redone artifacts equal earlier artifacts; None if the belief does not compare them."""
@@ -226,7 +229,8 @@ class Row(Config):
     afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
     """Whether the steps are done again without earlier rejections in their prompts (`Policy.afresh_shows`)."""
     times: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, exclude_if=lambda times: times is None)
-    """How many retries of a step the row may decide in one visit, while attempts are left; null for no limit."""
+    """The largest number of retries of a step that the row decides in one visit with attempts left; null for no limit.
+    """
 
     @model_validator(mode="after")
     def _check_target(self) -> "Row":
@@ -316,7 +320,7 @@ _FAMILIES = tuple(dict.fromkeys(f"{code.partition('.')[0]}.*" for code in _CODES
 
 @dataclass(frozen=True, slots=True)
 class UnknownName:
-    """A code, family or role in a row that is not known."""
+    """An unknown code, family or role in a row."""
 
     path: tuple[str | int, ...]
     """The place of the name in the file."""

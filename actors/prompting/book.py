@@ -1,4 +1,4 @@
-"""The texts that prompts are rendered from: entries, one per step or role, and the sections that all prompts share.
+"""The texts from which prompts are rendered: one entry per step or role, and the sections that all prompts share.
 
 Code contains no default texts. So an entry without a feedback wrapper is an error (S100, S101), because the first
 rejection would need the wrapper. A prompts file maps an entry's id to its five texts, in the format of AtomicGuard's
@@ -197,7 +197,7 @@ def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]
 
     AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`. If an entry of a JSON file lacks
     only this key, it uses the wrapper of `shared`, with a notice (S100). An entry of a JSON file that is a single text
-    is ignored, with a notice: its role cannot be told from its task.
+    is ignored, with a notice, because its role and its task cannot be told apart.
 
     Raises `UsageProblem` if a file cannot be read, if a text is missing, empty or too long, or if a slot is missing or
     repeated.

@@ -2,8 +2,8 @@
 
 The system part consists of the role, the constraints and the note on data. The user part consists of sections in a
 fixed order. Empty sections are omitted. Text that differs between attempts of a step comes last, so that a provider can
-cache the text before that part. Text from users and models stands between delimiters that do not occur in the text, so
-no model can mistake the text for an instruction. Slots in inserted text are not replaced.
+cache the text before that part. Text from users and models is put between delimiters that do not occur in the text, so
+that a model can tell the text from an instruction. Slots in inserted text are not replaced.
 """
 
 import hashlib
@@ -43,10 +43,11 @@ class Rendered(NamedTuple):
     cut: tuple[str, ...] = ()
     """The names of the texts that were cut to their limit, in order."""
     common: int = 0
-    """How many characters at the start of the user message are the same for each attempt with the same material."""
+    """The number of characters at the start of the user message that are the same for each attempt with the same
+    material.
+    """
     before_results: int = 0
-    """How many of the `common` characters come before the accepted results of other steps; 0 if there are no
-    results."""
+    """The number of `common` characters before the accepted results of other steps; 0 if there are no results."""
 
     @property
     def repeated(self) -> tuple[int, ...]:
@@ -67,7 +68,10 @@ class Rendered(NamedTuple):
 
 
 class PromptTemplate:
-    """A prompt entry with its book, to be rendered often. A template equals only itself: comparing texts is slow."""
+    """A prompt entry with its book, to be rendered often.
+
+    A template equals only itself, because comparing the texts is slow.
+    """
 
     __slots__ = ("book", "entry")
 

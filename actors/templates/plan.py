@@ -56,9 +56,10 @@ class TemplateRequest:
     """The files of the accepted recon; if it has none, the files that the texts name."""
     requirements: tuple[Requirement, ...]
     short: bool
-    """Whether the texts say too little to plan from."""
+    """Whether the texts have too few words for a plan."""
     asked: tuple[str, ...]
-    """The questions that were answered, declined or expired, with each run of white space replaced by a space."""
+    """The questions that were answered, declined or expired, with each sequence of white space replaced by one space.
+    """
     dependencies: Mapping[str, Any]
     catalogue: tuple[str, ...]
     """The names of guards that a plan may use, in addition to `GUARD_CATALOG`."""
@@ -73,7 +74,7 @@ class TemplateRequest:
         return value if isinstance(value, Mapping) else {}
 
     def doubts(self) -> dict[str, Any]:
-        """Return the fields of an artifact for a text that is too short to plan from.
+        """Return the fields of an artifact for a text that is too short for a plan.
 
         These fields ask a question and give the reason. The result is empty if the text is long enough.
         """
@@ -171,7 +172,7 @@ class Item(NamedTuple):
 
 
 def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
-    """Return the template's plan for the request, from the given state if there is one.
+    """Return the template's plan for the request, beginning at the given state if there is one.
 
     A step without a tool in the run is left out, unless every plan of the template needs it.
     """
@@ -338,7 +339,7 @@ def _limit_budgets(steps: list[dict[str, Any]], r_max: int) -> None:
 def plan_from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the plan from the given state to the given goal, without first steps whose effects already hold.
 
-    A step stays if it depends on a step that stays, if it satisfies a demand, or if a failure goes back to it.
+    A step is kept if it depends on a kept step, if it satisfies a demand, or if a failure goes back to it.
     """
     state, goal = given.get("initial_state"), given.get("goal_state")
     if not isinstance(state, Sequence):

@@ -29,9 +29,9 @@ class TemplateStep(Config):
     tries: int = Field(ge=1)
     """The step's retry budget."""
     makes: Name
-    """The token that the step makes. A repetition appends its number."""
+    """The token that the step makes. Each repetition of the step appends its number to the token."""
     after: tuple[str, ...] = ()
-    """The ids of the steps that this step comes after."""
+    """The ids of the steps on which this step depends."""
     back: str = ""
     """The step that a failure goes back to; empty if a person is asked."""
     each: tuple[RequirementKind, ...] = ()
@@ -39,7 +39,7 @@ class TemplateStep(Config):
     satisfies: tuple[RequirementKind, ...] = ()
     """The kinds of demands that the step satisfies all at once."""
     key: bool = False
-    """Whether it is a key step of the strategy."""
+    """Whether the step is a key step of the strategy."""
     needed: bool = False
     """Whether every plan has the step. Any other step is left out if no tool of the run executes or checks it."""
 

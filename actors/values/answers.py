@@ -49,7 +49,7 @@ def choice(options: Collection[str]) -> dict[str, Any]:
 
 
 def closed_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of an object with exactly these keys: structured output of models has no optional keys."""
+    """Return the JSON Schema of an object with exactly these keys. Structured output allows no optional keys."""
     return {
         "type": "object",
         "properties": dict(properties),

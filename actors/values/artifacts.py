@@ -36,7 +36,9 @@ class Artifact:
     usage: Usage | None = None
     """The tokens of the reply that the provider reports; None if it reports no tokens."""
     finish_reason: str = "stop"
-    """Why the model stopped, in OpenAI's words: `stop`, `length` (`LENGTH`) or `content_filter` (`FILTERED`)."""
+    """The reason why the model stopped, in OpenAI's words: `stop`, `length` (`LENGTH`) or `content_filter`
+    (`FILTERED`).
+    """
 
     @property
     def ended_early(self) -> bool:
@@ -50,13 +52,13 @@ class Artifact:
     def copy_if_large(self) -> "Artifact":
         """Return the artifact, or a copy if it is large.
 
-        The parsed value of a large artifact is then freed with the copy.
+        So the parsed value of a large artifact is freed together with the copy.
         """
         return replace(self) if len(self.content) > LARGE else self
 
     @cached_property
     def value(self) -> Parsed | Unreadable:
-        """The JSON value in the content, or why there is no value. The content is parsed once."""
+        """The JSON value in the content, or the reason why there is no value. The content is parsed once."""
         return read_reply(self.content)
 
     @property
@@ -103,7 +105,7 @@ class Clarified:
     node: str = ""
     """The search node of the rejected artifact that led to the question, if any."""
     unanswered: str = ""
-    """Why there is no answer: `declined` or `expired`; empty if there is an answer."""
+    """The reason why there is no answer: `declined` or `expired`; empty if there is an answer."""
 
 
 @dataclass(frozen=True, slots=True)

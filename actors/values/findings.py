@@ -1,4 +1,4 @@
-"""The results of guards: findings with typed codes, the verdict that holds them, and its limits.
+"""The results of guards: findings with typed codes, the verdict that contains them, and its limits.
 
 Codes control the search. Messages are only for the model and for people. Plug-in guards may use their own codes. `Code`
 lists the codes of the built-in guards.
@@ -191,8 +191,8 @@ class Finding(Value):
     models.
     """
     informative: bool | None = Field(default=None, exclude_if=lambda informative: informative is None)
-    """Whether the message names what to add or change, such as an unmet token or a test's output. None leaves this to
-    the code: True unless the code is in `UNINFORMATIVE`.
+    """Whether the message names what to add or change, such as an unmet token or a test's output. With None, the code
+    decides: True unless the code is in `UNINFORMATIVE`.
     """
 
     @property
@@ -202,7 +202,7 @@ class Finding(Value):
 
     @property
     def askable(self) -> bool:
-        """Whether the finding may become a question: its code allows it (`ASKABLE`), or it holds a question."""
+        """Whether the finding may become a question: its code allows it (`ASKABLE`), or it contains a question."""
         return self.code in ASKABLE or self.answer_schema is not None or self.asks is not None
 
 
@@ -220,7 +220,8 @@ class Verdict(Value):
     findings: tuple[Finding, ...] = ()
     """The errors and warnings. `limit_verdict` limits their number and length in a record."""
     fatal: bool = False
-    """Whether no retry can help. Then a person is asked if a finding is a question; otherwise the search goes back."""
+    """Whether no retry can help. If so, a person is asked if a finding is a question; otherwise the search goes back.
+    """
     facts: Mapping[str, Any] = Field(default_factory=dict)
     """Measured values, such as a plan's `assurance`."""
     parts: tuple["Verdict", ...] = ()
@@ -323,7 +324,7 @@ SUMMARY_MAX = 120
 
 
 def summary_of(finding: Finding) -> str:
-    """Return the first line of a finding's message, and in brackets the last line, because most tools sum up there.
+    """Return the first line of a finding's message, and the last line in brackets. Most tools end with a summary.
 
     The exit code is left out if the message has a last line, because that line says more.
     """

@@ -76,7 +76,7 @@ class Checklist(NamedTuple):
     notes: tuple[Line, ...] = ()
     """Lines about the whole plan, such as its goal."""
     conclusion: Line = BLANK
-    """What the run says about the plan, such as whether it is proved."""
+    """The run's statement about the plan, such as whether the plan is proved."""
     basis: str = ""
     """The sentence above the plan of a template; empty for a plan that a model has made for the problem."""
     executed: bool = True

@@ -79,7 +79,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def title_of(problem: str) -> str:
-    """Return the first line of a text with words, without marks of Markdown, cut between words to 80 characters."""
+    """Return a text's first line with words, without Markdown marks, cut between words to at most 80 characters."""
     lines = (line.strip("#*_= \t-") for line in problem.splitlines())
     title = next((" ".join(line.split()) for line in lines if line), "")
     if len(title) <= 80:
@@ -151,5 +151,8 @@ class _LatePattern:
 
 
 def lazy_pattern(*patterns: str) -> re.Pattern[str]:
-    """Return a pattern of alternatives that is compiled at its first use. Most commands read no text of a user."""
+    """Return a pattern of alternatives that is compiled at its first use.
+
+    The reason is that most commands read no text of a user.
+    """
     return cast("re.Pattern[str]", _LatePattern("|".join(patterns)))

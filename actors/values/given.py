@@ -59,9 +59,9 @@ class Given(Value):
     guards: tuple[str, ...] | None = None
     """The names of guards that tools implement, which steps may use; None allows all names."""
     step_generators: tuple[str, ...] = ()
-    """Ids of steps that tools execute, with any generator."""
+    """Ids of steps that tools execute, whatever the generator."""
     step_guards: tuple[str, ...] = ()
-    """Ids of steps that tools check, with any guard."""
+    """Ids of steps that tools check, whatever the guard."""
     results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
     """The facts in the results of generators, by name. A generator without facts is left out."""
     step_results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -69,13 +69,13 @@ class Given(Value):
     guard_uses: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
     """The tokens whose values guards use, by the names of the guards. Guards that use no tokens are left out."""
     undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """How a call of a generator is undone, by its name: a tool, `nothing` or `irreversible`."""
+    """The undo of a generator's call, by the generator's name: a tool, `nothing` or `irreversible`."""
     step_undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """How a call of `step_generators` is undone, by the ids of the steps."""
+    """The undo of a call of `step_generators`, by the ids of the steps."""
     known_values: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     """The tokens of the initial state whose value is known."""
     failure_summary: str = ""
-    """Why the plan before this plan failed. Prompts show the first 4,000 bytes. Empty if no plan failed."""
+    """The reason why the previous plan failed. Prompts show the first 4,000 bytes. Empty if no plan failed."""
     achieved: tuple[str, ...] = ()
     """Tokens, or texts for people, about completed work that is not repeated."""
     failed_generators: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
@@ -179,10 +179,10 @@ class DeclaredStep(Value):
     retry_budget: int = Field(default=3, ge=1)
     """The number of attempts, including the first."""
     preconditions: tuple[str, ...] = ()
-    """Tokens that must hold before the step, with the tokens whose values its calls use."""
+    """Tokens that must hold before the step, including the tokens whose values its calls use."""
     effects: tuple[str, ...] = ()
-    """Tokens that its success adds."""
+    """Tokens that the step's success adds."""
     delete_effects: tuple[str, ...] = ()
-    """Tokens that its success deletes, before tokens are added."""
+    """Tokens that the step's success deletes, before tokens are added."""
     outcomes: tuple[DeclaredOutcome, ...] = ()
     """The ways in which the step may succeed; empty if there is only one way."""

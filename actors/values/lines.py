@@ -68,7 +68,7 @@ def reword_tree(tree: LineTree, change: Callable[[str], str]) -> LineTree:
 
 
 def line(text: str, style: Style = "", *, hang: int = 0) -> Line:
-    """Return a line of any text, safe to print. Each run of white space becomes one space."""
+    """Return a line of any text, safe to print. Each sequence of white space becomes one space."""
     return Line((StyledSpan(clean(text, one_line=True), style),), hang)
 
 

@@ -1,7 +1,7 @@
 """The settings of a model's calls, such as temperature and effort, from files, options and programs. Pure.
 
 A setting has the name of its field in the chat completions API. A setting without a value is not sent, so the
-provider's default holds. Settings are stored with a run, so they must hold no secret.
+provider's default applies. Settings are stored with a run, so they must hold no secret.
 """
 
 import json
@@ -80,7 +80,7 @@ Stop = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class ModelSettings(Config):
-    """The settings of a model's calls. For a missing setting, the provider's default holds."""
+    """The settings of a model's calls. For a missing setting, the provider's default applies."""
 
     temperature: Annotated[float, Field(strict=True, ge=0, le=2, allow_inf_nan=False)] | None = Field(
         default=None, exclude_if=_is_not_set
@@ -200,7 +200,7 @@ def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
     `value` is a mapping, a text `NAME=VALUE`, or several of these texts. VALUE is read as JSON, or else as text.
 
     Raises:
-        UsageProblem: for an unknown setting or a value that does not fit. Its place is `place`.
+        UsageProblem: a setting is unknown, or a value does not fit. The error has `place` as its place.
     """
     patch = dict(value) if isinstance(value, Mapping) else dict(_pairs(value, place))
     removed = {name: None for name, item in patch.items() if item is None and name in ModelSettings.model_fields}

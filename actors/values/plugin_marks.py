@@ -56,7 +56,7 @@ def generator(*, name: str) -> Callable[[F], F]: ...
 
 
 def generator(function: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
-    """Mark a function as a generator: `async def make(context) -> str`. The name is given as for a guard."""
+    """Mark a function as a generator: `async def make(context) -> str`. The name is chosen as for a guard."""
     return _mark_plugin(function, "generator", name)
 
 

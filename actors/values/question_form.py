@@ -1,7 +1,7 @@
 """The form of every question to a person. Pure.
 
 There is only one form. The form is checked when a question is made and when a question is read. The question is a
-sentence with a question mark. Each choice says its effect. A last sentence says what happens if the question is
+sentence with a question mark. Each choice states its effect. A last sentence says what happens if the question is
 declined. `quote_question` puts the words of a model, a plan or a plug-in into this form, and never fails.
 """
 
@@ -113,7 +113,7 @@ IF_DECLINED = "If you decline, "
 
 
 def consequence_of(otherwise: str) -> str:
-    """Return, as a sentence, what has followed because a question was declined or has expired.
+    """Return a sentence about the consequence of a question that was declined or has expired.
 
     `otherwise` is the sentence of the question, with its beginning `IF_DECLINED`.
     """
@@ -185,13 +185,9 @@ def quote_question(
     words before this sentence are shown below it. Otherwise the sentence asks for an answer to the words, and all words
     are shown below.
 
-    Args:
-        who: the one who wrote the words, such as `The model`.
-        subject: their subject, such as `the step 'recon'`.
-        words: any text; its control characters are left out.
-        does: the effect of choices that `meanings` does not name, as a sentence.
-        schema: the JSON Schema of the answer; None for any text.
-        meanings: the effects of some choices.
+    Args: who: the author of the words, such as `The model`. subject: their subject, such as `the step 'recon'`. words:
+        any text; its control characters are left out. does: the effect of choices that `meanings` does not name, as a
+        sentence. schema: the JSON Schema of the answer; None for any text. meanings: the effects of some choices.
         above: a text of the program, which is shown before the words.
     """
     passage, line = split_last_question(words)
@@ -237,7 +233,7 @@ def _options_text(question: Inquiry) -> str:
 
 
 def waiting_text(step: str, blocked: Sequence[str]) -> str:
-    """Return a sentence that names the steps that wait for the answer to a question of a step."""
+    """Return a sentence about the steps that wait for the answer to a question of the step `step`."""
     others = [item for item in blocked if item != step]
     if not others:
         return f"The step '{step}' waits for the answer."

@@ -16,7 +16,10 @@ million."""
 
 
 class RequirementKind(StrEnum):
-    """The kinds of requirements. Plans must cover goals, prohibitions and things to keep; the others are only shown."""
+    """The kinds of requirements.
+
+    Plans must cover goals, prohibitions and things to keep; the other kinds are only shown.
+    """
 
     GOAL = "goal"  # something that must be true at the end
     SCOPE = "scope"  # what belongs to the work, and what does not
@@ -61,7 +64,7 @@ class Requirement(NamedTuple):
     text: str
     """The demand in words, for people and models."""
     quote: str
-    """The words of the source that state it, with white space normalised."""
+    """The words of the source that state the demand, with white space normalised."""
     source: str = RequirementSource.PROBLEM
     """Its source, a value of `RequirementSource`."""
     tokens: tuple[str, ...] = ()
@@ -71,9 +74,9 @@ class Requirement(NamedTuple):
     tools: tuple[str, ...] = ()
     """Names of generators and guards that no step may use; only for `must_avoid`."""
     paths: tuple[str, ...] = ()
-    """Files and folders that must not change, in the user's words. An execution compares them."""
+    """Files and folders that must not change, in the user's words. An execution checks that they did not change."""
     conflicts_with: tuple[str, ...] = ()
-    """Ids or quotes of the requirements that cannot hold together with it."""
+    """Ids or quotes of the requirements that cannot hold together with this requirement."""
     limit: StatedLimit | None = None
     """The limit that the requirement states; None if it states no limit."""
     readings: tuple[str, ...] = ()
@@ -151,7 +154,7 @@ def requirements_in(value: Any) -> Iterator[Requirement]:
 
 
 def own_ids(value: Any) -> dict[str, str]:
-    """Return the id made from the quote for each id that a model chose in a JSON list of requirements.
+    """Return a mapping from the ids that a model chose in a JSON list of requirements to the ids made from the quotes.
 
     A model does not know the ids made from quotes, so it refers to requirements by ids of its own. An id that is
     already made from its quote is left out. Never raises.
