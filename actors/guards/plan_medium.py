@@ -336,8 +336,10 @@ def _goal_finding(unmet: Unmet, late: list[str]) -> Finding:
             f"Add a later step that makes {token} again, or order the deleting step before the step that makes it."
         )
         return Finding(code=Code.GOAL_DELETED, where="goal_state", message=text, tokens=(unmet.token,))
-    after = f"; {id_list(late)} makes it only after a failure" if late else ""
-    text = f"The goal needs {token}, but no step makes it if nothing fails{after}. Add {token} to a step's effects."
+    reason, place = "no step makes it", "a step"
+    if late:
+        reason, place = f"{id_list(late)} makes it only after a failure", "a step that runs without a failure"
+    text = f"The goal needs {token}, but {reason}. Add {token} to the effects of {place}."
     return Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=(unmet.token,))
 
 

@@ -91,7 +91,7 @@ FLAGS = {
     ("--active-time", "999999d"): "--active-time: a limit is a number above 0",
     ("--search", "dept_first"): "depth_first",
     ("--detach", "--dry-run"): "leave one of the two out",
-    ("-w", "./none.yaml"): "none.yaml: no such file (name a file",
+    ("-w", "./none.yaml"): "none.yaml: no such file (name an existing file",
     ("-w", "."): "--workflow: unknown workflow '.' (shipped: ",
     ("-w", "./"): "this is a folder, not a file (name a file in this folder)",
     ("-m", "scriptd:x.yaml"): "did you mean scripted:?",
@@ -133,16 +133,16 @@ action_pairs:
 
 WRONG = {
     "key": (WORKFLOW.replace("    requires", "    requiers"), "mine.yaml:9", "did you mean 'requires'?"),
-    "cycle": (WORKFLOW.replace("valid\n", "valid\n    requires: [g_plan]\n"), "mine.yaml:6", "-> g_analysis (take one"),
+    "cycle": (WORKFLOW.replace("valid\n", "valid\n    requires: [g_plan]\n"), "mine.yaml:6", "-> g_analysis (remove one"),
     "guard": (WORKFLOW.replace("plan_medium", "plan_mediun"), "mine.yaml:8", "did you mean 'plan_medium'?"),
     "step": (WORKFLOW.replace("[g_analysis]", "[g_analyse]"), "mine.yaml:9", "did you mean 'g_analysis'?"),
     "no steps": ("name: mine\naction_pairs: {}\n", "mine.yaml:2 action_pairs", "(add a step, such as `g_plan: ...`)"),
     "itself": (
         WORKFLOW.replace("model\n    guard: plan", "workflow:./mine.yaml\n    guard: plan"),
         "mine.yaml:7 action_pairs.g_plan.generator",
-        "mine -> mine (let one of them ask",
+        "mine -> mine (in one of them, use",
     ),
-    "policy": (WORKFLOW + "policy: ./mine.policy.yaml\n", "mine.yaml:10 policy: ", "(a path counts from the folder"),
+    "policy": (WORKFLOW + "policy: ./mine.policy.yaml\n", "mine.yaml:10 policy: ", "(write the path relative to the folder"),
     "yaml": (WORKFLOW.replace("name: mine", "name: [mine"), "mine.yaml:", ""),
 }
 

@@ -179,7 +179,7 @@ def test_a_demand_with_two_readings_is_an_assumption_where_nobody_says_which_is_
     for result in (declined, silent):
         assert result.exit_code == 0
         assert line in result.stdout
-        assert "Proved at level medium; what 1 demand means is assumed.\n" in result.stdout
+        assert "Proved at level medium; the meaning of 1 demand is assumed.\n" in result.stdout
     shown = json.loads(replan("show", "--last", "--json").stdout)
     assert [row.get("assumed") for row in shown["demands"] if row["quote"] == RELEASE] == [READINGS[0]]
     assert "requirements.ambiguous" in replan("show", "--last", "--events", "--json").stdout, "it is recorded"

@@ -153,7 +153,7 @@ def test_without_a_terminal_a_file_is_named(replan, run):
         (lambda value: "steps: [", "not YAML"),
         (lambda value: "a plan", "the top level is not a mapping"),
         (lambda value: {**value, "steps": 7}, "steps"),
-        (lambda value: {**value, "requirements": [WANTED]}, "leaves out what every plan must keep"),
+        (lambda value: {**value, "requirements": [WANTED]}, "leaves out a requirement that every plan must meet"),
         (lambda value: {**value, "steps": value["steps"][1:]}, "plan.unknown_dependency"),
     ],
 )
@@ -287,7 +287,7 @@ def test_the_guards_of_the_step_judge_the_edit_of_a_planning_run(replan, planned
     [
         (lambda value: "steps: [", "not YAML"),
         (lambda value: {**value, "steps": 7}, "steps"),
-        (lambda value: {**value, "requirements": []}, "leaves out what every plan must keep"),
+        (lambda value: {**value, "requirements": []}, "leaves out a requirement that every plan must meet"),
     ],
 )
 def test_bad_edits_of_a_planning_run_are_one_line_and_change_nothing(replan, planned, tmp_path, change, cause):

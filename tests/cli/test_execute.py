@@ -78,7 +78,7 @@ def test_the_repair_example_fails_first_and_ends_green(replan, tmp_path):
     result = replan("do", "--example", "repair", "--workspace", work)
     assert result.exit_code == 0, result.stderr
     assert "- Do not change the tests." in result.stderr
-    assert "plan rejected: The goal needs 'committed', which no step makes" in result.stderr
+    assert "plan rejected: The goal needs 'committed', but no step makes it" in result.stderr
     assert "plan, second attempt accepted" in result.stderr
     assert "back to" not in result.stderr
     assert "Proved at level medium." in result.stderr

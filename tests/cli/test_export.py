@@ -33,7 +33,7 @@ def test_a_plan_has_a_line_for_each_step(replan, planned):
 def test_the_short_plan_says_first_what_it_rests_on(replan, problem):
     first, blank, head = replan("run", problem, "-m", "template:bug", "--no-input").stdout.splitlines()[:3]
     assert first.startswith("This plan has the shipped steps of ")
-    assert "the steps of `template:bug` are shipped" in first
+    assert "This plan has the shipped steps of `template:bug`" in first
     assert blank == ""
     assert head.startswith("Plan ")
 

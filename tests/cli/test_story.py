@@ -44,7 +44,7 @@ def test_the_story_of_the_example_fits_a_screen_and_needs_no_word_of_ours(in_ter
         "# A voucher worth more than the basket is paid out",
         "- Commit the fix.",
         "plan  rejected",
-        "The goal needs 'committed', which no step makes",
+        "The goal needs 'committed', but no step makes it",
         "plan, second attempt  accepted",
         "4. commit  Commit the fix",
         "Finished: success",

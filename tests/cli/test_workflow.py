@@ -149,7 +149,7 @@ def test_an_atomicguard_file_is_shown_and_its_run_refused_for_missing_plug_ins(r
     assert shown.exit_code == 0
     assert json.loads(shown.stdout)["action_pairs"]["g_code"]["generator"] == "CoderGenerator"
     lacking = "not available: generator 'CoderGenerator', guard 'tests_pass', a prompt for 'g_code'"
-    assert [line.partition("workflow.json")[2].partition(" (plug-ins")[0] for line in shown.stderr.splitlines()] == [
+    assert [line.partition("workflow.json")[2].partition(" (add guards")[0] for line in shown.stderr.splitlines()] == [
         ":1 tests_min: ignored; Replan does not use this key",
         ":1 action_pairs.g_code.output_type: ignored; Replan does not use this key",
         f": {lacking}",

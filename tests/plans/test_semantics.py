@@ -82,8 +82,8 @@ def test_tokens_that_no_step_names_stay():
     [
         ("ship:ok", "not ready"),
         ("build:ok build:ok", "not ready"),
-        ("build:maybe", "not STEP:ok"),
-        ("nobody:ok", "not STEP:ok"),
+        ("build:maybe", "not a step with a result"),
+        ("nobody:ok", "not a step with a result"),
         ("build:fail mend:fail ship:ok", "handed over"),
     ],
 )

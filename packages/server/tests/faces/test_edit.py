@@ -103,7 +103,7 @@ async def test_a_program_edits_a_plan_where_it_may_execute(options, tmp_path):
         sent = {"revision": rest["revision"], "edits": rest["edits"], "plan": renamed(rest["plan"], "Mine")}
         wrong = {**sent, "plan": {**sent["plan"], "requirements": []}}
         answer = await web.client.post(f"/api/runs/{run}/plan", json=wrong, headers=headers)
-        assert (answer.status_code, "leaves out what every plan must keep" in answer.text) == (422, True)
+        assert (answer.status_code, "leaves out a requirement that every plan must meet" in answer.text) == (422, True)
         answer = await web.client.post(f"/api/runs/{run}/plan", json=sent, headers=headers)
         assert (answer.status_code, answer.json()["result"]) == (200, "accepted"), answer.text
         await revision(web, run, 2)

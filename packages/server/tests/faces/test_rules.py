@@ -53,7 +53,7 @@ RULES = {
         {"model": "choice", "workflow": "option_a"},
         [
             ("answer", "green", REFUSED, "one of: red, blue"),
-            ("answer", "  ", REFUSED, "some text"),
+            ("answer", "  ", REFUSED, "must not be empty"),
             ("answer", "x" * (ANSWER_MAX + 1), REFUSED, ""),
             ("answer", "RED", OK, ""),
             ("answer", "red", AGAIN, ""),

@@ -79,7 +79,7 @@ def test_a_mistake_in_the_file_is_said_without_the_secret_and_the_address(tmp_pa
         ("answer_links: SECRET", "answer_links: should be a mapping of keys to values, not text"),
         ("answer_links: {secrets: [true], hours: 1}", "answer_links.secrets[0]: should be text, not true or false"),
         ("answer_links: 5", "answer_links: should be a mapping of keys to values, not a number"),
-        ("webhooks: {Ops: {url: https://SECRET}}", "webhooks.Ops: should be a lower-case letter or digit"),
+        ("webhooks: {Ops: {url: https://SECRET}}", "webhooks.Ops: should be a lower-case letter or a digit"),
         ("answer_links: {secrets: [SECRET], hours: 0}", "answer_links.hours: should be at least 1, not 0"),
         (
             "answer_links: {secrets: [SECRET], hours: true}",
