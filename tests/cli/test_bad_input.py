@@ -133,7 +133,11 @@ action_pairs:
 
 WRONG = {
     "key": (WORKFLOW.replace("    requires", "    requiers"), "mine.yaml:9", "did you mean 'requires'?"),
-    "cycle": (WORKFLOW.replace("valid\n", "valid\n    requires: [g_plan]\n"), "mine.yaml:6", "-> g_analysis (remove one"),
+    "cycle": (
+        WORKFLOW.replace("valid\n", "valid\n    requires: [g_plan]\n"),
+        "mine.yaml:6",
+        "-> g_analysis (remove one",
+    ),
     "guard": (WORKFLOW.replace("plan_medium", "plan_mediun"), "mine.yaml:8", "did you mean 'plan_medium'?"),
     "step": (WORKFLOW.replace("[g_analysis]", "[g_analyse]"), "mine.yaml:9", "did you mean 'g_analysis'?"),
     "no steps": ("name: mine\naction_pairs: {}\n", "mine.yaml:2 action_pairs", "(add a step, such as `g_plan: ...`)"),
@@ -142,7 +146,11 @@ WRONG = {
         "mine.yaml:7 action_pairs.g_plan.generator",
         "mine -> mine (in one of them, use",
     ),
-    "policy": (WORKFLOW + "policy: ./mine.policy.yaml\n", "mine.yaml:10 policy: ", "(write the path relative to the folder"),
+    "policy": (
+        WORKFLOW + "policy: ./mine.policy.yaml\n",
+        "mine.yaml:10 policy: ",
+        "(write the path relative to the folder",
+    ),
     "yaml": (WORKFLOW.replace("name: mine", "name: [mine"), "mine.yaml:", ""),
 }
 

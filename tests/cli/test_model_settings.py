@@ -137,7 +137,10 @@ def test_a_limit_of_money_needs_the_price_of_each_model(replan, problem, workflo
             ("model: cheap", "model: scripted:a.yaml"),
             "two.yaml:7 action_pairs.g_analysis.model: a step takes no script",
         ),
-        (("model: cheap", "model: a b"), "two.yaml:7 action_pairs.g_analysis.model: a model's name must not contain spaces"),
+        (
+            ("model: cheap", "model: a b"),
+            "two.yaml:7 action_pairs.g_analysis.model: a model's name must not contain spaces",
+        ),
         (
             ("LLMJsonGenerator", "TemplateSelectorGenerator"),
             "two.yaml:7 action_pairs.g_analysis.model: generator 'Templ",

@@ -100,7 +100,11 @@ def test_the_library_plans_for_a_goal_and_does_it(tools, tmp_path, home):
 REFUSED = {
     "a token that nothing makes": (("--goal", "publishd"), "--goal: no tool makes 'publishd'", "'published'?"),
     "what is not given": (("--goal", "published"), "because nothing makes 'repository'", "--holds repository"),
-    "an unknown token": (("--goal", "works", "--holds", "repositry"), "--holds: no tool declares a step", "'repository'?"),
+    "an unknown token": (
+        ("--goal", "works", "--holds", "repositry"),
+        "--holds: no tool declares a step",
+        "'repository'?",
+    ),
     "an empty goal": (("--goal", " , "), "--goal: the goal has no token", ""),
     "a problem too": (("p.md", "--goal", "works"), "--goal: both a goal and a problem are given", "leave one"),
     "no goal": (("--holds", "works"), "--holds: has an effect only with --goal", ""),

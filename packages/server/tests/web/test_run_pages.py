@@ -102,7 +102,10 @@ async def test_the_documents_of_a_plan_are_saved_as_files(tmp_path):
 
 async def test_the_plan_of_a_template_says_above_its_steps_that_no_model_has_thought_about_the_problem(tmp_path):
     """Also where another model, such as a script, answers with such a plan: it is not called proved."""
-    copied = {**PLANS, "g_plan": [{**plan, "basis": "This plan has the shipped steps of a template."} for plan in [PLAN] * 2]}
+    copied = {
+        **PLANS,
+        "g_plan": [{**plan, "basis": "This plan has the shipped steps of a template."} for plan in [PLAN] * 2],
+    }
     async with served(tmp_path, scripts={"copied": copied}) as web:
         for model in ("template:bug", "copied"):
             run = await web.start(model)
