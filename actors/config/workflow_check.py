@@ -137,7 +137,7 @@ def _problems(loaded: LoadedWorkflow, policy: str) -> Iterator[tuple[str, KeyPat
         yield cause, ("search",), f"use {' or '.join(SEARCHES)}"
     own = [("action_pairs", step) for step, pair in workflow.action_pairs.items() if pair.r_patience is not None]
     for place in [*own, *([()] if "r_patience" in workflow.model_fields_set else [])]:
-        cause = f"policy {policy!r} does not use r_patience, because its belief counts repeated failures"
+        cause = f"policy {policy!r} cannot use r_patience, because its belief counts repeated failures"
         yield cause, (*place, "r_patience"), "remove the key, or use another policy"
     model_steps = sum(1 for step in workflow.action_pairs if not workflow.is_deterministic(step))
     if model_steps > STEPS_MAX:

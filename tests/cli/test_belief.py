@@ -16,8 +16,8 @@ MANY = "".join(f"  s{number}: {{guard: strategy_valid, generator: LLMJsonGenerat
     ("change", "says"),
     [
         (("search: depth_first", "search: beam:3"), "'belief' cannot be used with the search 'beam'"),
-        (("search: depth_first", "r_patience: 3"), "'belief' does not use r_patience"),
-        (("requires: [g_strategy]}", "requires: [g_strategy], r_patience: 3}"), "'belief' does not use r_patience"),
+        (("search: depth_first", "r_patience: 3"), "'belief' cannot use r_patience"),
+        (("requires: [g_strategy]}", "requires: [g_strategy], r_patience: 3}"), "'belief' cannot use r_patience"),
         (
             ("action_pairs:\n", f"action_pairs:\n{MANY}"),
             "allows at most 8 steps that call a model; this workflow has 10",
