@@ -1,4 +1,4 @@
-"""A cursor in the journal that marks which records a process has sent. One process at a time holds it."""
+"""A cursor in the journal that marks which records a process has sent. Only one process at a time holds the cursor."""
 
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any

@@ -88,7 +88,9 @@ def _key_of(secret: SecretStr) -> bytes | None:
 
 
 def _check_url(text: str, key: str, *, query: bool) -> None:
-    """Raise a config error for a URL that cannot be used. The error does not show the URL: it may hold a token.
+    """Raise a config error for a URL that cannot be used.
+
+    The error does not show the URL, because the URL may contain a token.
 
     `query` says whether the URL may have a query.
     """
@@ -132,7 +134,7 @@ class AnswerLinks(Config):
     """Secrets in the form of webhook secrets. The first secret signs links. Links signed with any secret are accepted.
     """
     hours: Annotated[int, Field(ge=1, le=720)] = 72
-    """How many hours a link can be used, from the record that its message is about."""
+    """How many hours a link can be used after the time of the record that its message is about."""
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:
@@ -151,7 +153,7 @@ class Answering:
 
     @property
     def keys(self) -> tuple[bytes, ...]:
-        """The bytes of the secrets. The first secret signs."""
+        """The bytes of the secrets. The first secret signs links."""
         return tuple([key for secret in self.links.secrets if (key := _key_of(secret)) is not None])
 
 
@@ -167,7 +169,7 @@ class ReminderStepEntry(Config):
     """A step of a rule: a reminder after a question has been open for some time."""
 
     after: After
-    """The time since the question was asked, such as `4h` or `1d`, or in seconds."""
+    """The time after the question was asked: a duration such as `4h` or `1d`, or a number of seconds."""
     ask: tuple[str, ...] = ()
     """Further people who are asked at this step; by default, the people asked before are reminded."""
 

@@ -50,7 +50,7 @@ class ProxyEntry(Config):
             raise config_error("plain http would send the pages unencrypted", ("public",), "such as https://HOST")
         if not _HEADER.fullmatch(self.user_header) or self.user_header.lower() in _TAKEN:
             raise config_error(
-                f"{self.user_header[:60]!r} is no header that can name the user",
+                f"{self.user_header[:60]!r} cannot be the header that names the user",
                 ("user_header",),
                 "such as X-Remote-User",
             )
@@ -59,7 +59,7 @@ class ProxyEntry(Config):
                 network = ipaddress.ip_network(text)
             except ValueError:
                 raise config_error(
-                    f"{text[:60]!r} is no IP address or network", ("trusted",), "such as 10.0.0.5"
+                    f"{text[:60]!r} is not an IP address or a network", ("trusted",), "such as 10.0.0.5"
                 ) from None
             if network.prefixlen == 0:
                 raise config_error(f"{text} contains every address", ("trusted",), "name the proxy's own addresses")
@@ -101,8 +101,8 @@ class ServerSettings(UserConfig):
     webhooks: Mapping[WebhookName, WebhookEntry] = Field(default_factory=dict)
     """The addresses to which a host posts signed messages, by name."""
     senders: Mapping[WebhookName, SenderEntry] = Field(default_factory=dict)
-    """Senders of installed distributions, by the names of their entry points. A host sends messages about runs with
-    them.
+    """Senders of installed distributions, by the names of their entry points. A host sends messages about runs through
+    these senders.
     """
     people: Mapping[PersonName, PersonEntry] = Field(default_factory=dict)
     """Who may answer questions through links in messages, by name."""

@@ -63,9 +63,9 @@ def serve(
 ) -> int:
     """Serve the web page and the HTTP API of the home, and drive its runs as `replan host` does.
 
-    Prints an address that signs a browser in, once and within a minute. Only this machine can connect. Other machines
-    need a proxy that authenticates users. Ctrl-C stops the server and parks all runs. The next host resumes them.
-    `replan token add` makes a token with which a program can use the HTTP API.
+    Prints a sign-in address for a browser, which can be used once, within a minute. Only this machine can connect.
+    Other machines need a proxy that authenticates users. Ctrl-C stops the server and parks all runs. The next host
+    resumes the runs. `replan token add` makes a token with which a program can use the HTTP API.
     """
     import trio
 
@@ -161,7 +161,7 @@ def _print_address(address: str, *, as_json: bool) -> None:
 
     until = time.time() + SIGN_IN_SECONDS
     fields = {"at": stamp(time.time()), "event": "sign_in", "url": address, "until": stamp(until)}
-    text = json.dumps(fields) if as_json else f"open once, before {clock(until)}: {address}"
+    text = json.dumps(fields) if as_json else f"open this address once, before {clock(until)}: {address}"
     click.echo(text, file=cast("IO[str]", Lossy(sys.stdout)))
 
 

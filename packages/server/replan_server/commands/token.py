@@ -43,8 +43,8 @@ def token() -> None:
 def add(name: str, *, scope: str, as_json: bool) -> int:
     """Make a token called NAME, and print it. The token is shown only once, because only its hash is stored.
 
-    A program with the scope `read` can read everything. With `answer`, it can also answer questions and send messages.
-    With `control`, it can also start and cancel runs, and change their limits.
+    A program with the scope `read` can read everything. With `answer`, the program can also answer questions and send
+    messages. With `control`, it can also start and cancel runs, and change their limits.
     """
     from replan.cli.terminal.console import notice, print_json, print_text
     from replan_server.service.access import with_token
@@ -84,7 +84,7 @@ def list_command(*, as_json: bool) -> int:
 @json_option
 @common
 def revoke(name: str, *, as_json: bool) -> int:
-    """Revoke the token called NAME. Running servers refuse it at once."""
+    """Revoke the token called NAME. Running servers refuse the token at once."""
     from replan.cli.terminal.console import notice, print_json
     from replan_server.service.access import remove_token
 

@@ -1,6 +1,6 @@
 """Waits for a run, and meanwhile asks the questions of the run.
 
-The client's user gets a form if the client can show one.
+The client's user gets a form if the client can show forms.
 
 Clients that use older versions of the protocol get the forms while the call waits. In the version of 2026-07-28, the
 call returns the forms with sealed state. The client sends the answers and the state with a later call, which another
@@ -76,7 +76,7 @@ def form_of(question: Mapping[str, Any], trouble: str = "") -> ElicitRequest:
 
 
 def answer_of(filled: ElicitResult) -> str | None:
-    """Return the answer in a returned form, as text; None if the user declined. Raises `UsageProblem`."""
+    """Return the answer in a returned form as text; None if the user declined. Raises `UsageProblem`."""
     if filled.action == "decline":
         return None
     value = (filled.content or {}).get(FIELD)
@@ -132,7 +132,7 @@ async def _wait_for_rest(call: ToolCall, run: str, end: float) -> ShownRun:
 
 
 def name_of(question: Mapping[str, Any]) -> str:
-    """Return the name of a question. It is unique among all questions of its run."""
+    """Return the name of a question. The name is unique among all questions of the run."""
     return str(question["id"]).rpartition("/")[2]
 
 
@@ -203,7 +203,10 @@ async def _show_form(call: ToolCall, question: Mapping[str, Any], trouble: str) 
 
 
 async def _until_closed(call: ToolCall, question: Mapping[str, Any], scope: trio.CancelScope) -> None:
-    """Cancel the scope when a question is closed or the server stops. Meanwhile tell the client that its call waits."""
+    """Cancel the scope when a question is closed or the server stops.
+
+    Meanwhile, notify the client that its call is waiting.
+    """
     count = 0
     while not call.desk.stop.is_set():
         try:

@@ -1,4 +1,4 @@
-"""One call of a tool: its caller and server, the client's data, and its results."""
+"""A call of a tool: the caller, the server, the data of the client, and the results."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ class ToolCall:
 
     @property
     def has_tasks(self) -> bool:
-        """Whether the client accepts a task as the answer of a call. Only newer versions of the protocol can say so."""
+        """Whether the client accepts a task as the result of a call. Only newer versions of the protocol have tasks."""
         known = self.context.session.client_capabilities
         return self.modern and known is not None and TASKS in (known.extensions or {})
 
@@ -89,7 +89,7 @@ def caller_of(context: ServerRequestContext[Any, Any]) -> Principal:
 
 
 def to_bounded_json(value: Any) -> bytes:
-    """Return a value as JSON. Raises `UsageProblem` if it is too large to be sent."""
+    """Return a value as JSON. Raises `UsageProblem` if the value is too large to be sent."""
     data = encode_json(value)
     if len(data) > ANSWER_BYTES_MAX:
         hint = f"`{program()} show RUN --json` prints the whole result"
@@ -98,12 +98,12 @@ def to_bounded_json(value: Any) -> bytes:
 
 
 def call_result(value: Mapping[str, Any], *, is_error: bool = False) -> CallToolResult:
-    """Return a value as the result of a call. Raises `UsageProblem` if it is too large."""
+    """Return a value as the result of a call. Raises `UsageProblem` if the value is too large."""
     data = to_bounded_json(value)
     text = TextContent(text=data.decode())
     return CallToolResult(content=[text], structured_content=orjson.loads(data), is_error=is_error)
 
 
 def error_result(text: str) -> CallToolResult:
-    """Return an error as the answer of a call."""
+    """Return an error as the result of a call."""
     return CallToolResult(content=[TextContent(text=text)], is_error=True)

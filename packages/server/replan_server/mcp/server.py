@@ -114,7 +114,7 @@ TEMPLATES = (
 async def _read_resource(desk: Desk, uri: str) -> Any:
     """Return a resource as plain data.
 
-    Raises `UsageProblem` for an unknown resource, and the errors of `Reading.read`.
+    Raises `UsageProblem` for an unknown resource, and the errors of `read_shown`.
     """
     if uri == "replan://offer":
         return offer_of(desk)
@@ -185,7 +185,7 @@ async def _carry_out(operation: Operation, call: ToolCall, wanted: Any) -> Answe
 
 
 def check_arguments(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
-    """Return the arguments of a call. Raises `UsageProblem` with the key as its place."""
+    """Return the arguments of a call. Raises `UsageProblem`, whose place is the wrong argument."""
     try:
         return tool.takes.model_validate(arguments)
     except ValidationError as error:
@@ -238,7 +238,7 @@ Context = ServerRequestContext[Any, Any]
 
 
 class RunServer(Server[Any]):
-    """The SDK's server. It sends notifications about tasks, but not about changed lists and resources."""
+    """The SDK's server. The server sends notifications about tasks, but not about changed lists and resources."""
 
     def get_capabilities(self, *arguments: Any, **options: Any) -> ServerCapabilities:
         """Return the capabilities of the server."""
@@ -248,7 +248,7 @@ class RunServer(Server[Any]):
 
 
 def make_server(desk: Desk, sealed: RequestStateSecurity) -> Server[Any]:
-    """Return the server over a home."""
+    """Return the MCP server of a home."""
     tools = offered_tools(allow_execute=desk.allow_execute)
 
     @cache  # The schemas take 0.1 s of processor time.

@@ -43,7 +43,7 @@ LINE_BYTES_MAX = 4 * 1024 * 1024
 
 
 async def _serve_stdio(server: Server[Any]) -> None:
-    """Serve the client on standard input and output until the client closes its end, or this call is cancelled."""
+    """Serve the client on standard input and output until the client closes the input, or this call is cancelled."""
     async with _open_stdio() as (incoming, outgoing):
         lines = StreamLines(incoming, line_bytes_max=LINE_BYTES_MAX)
         writer = TextWriter(outgoing)
@@ -84,7 +84,10 @@ async def read_messages(lines: AsyncIterable[str], writer: "TextWriter") -> Asyn
 
 
 def _is_message(line: str) -> bool:
-    """Return whether a line is a message. The SDK reads a request as a notification if its id is not a text or int."""
+    """Return whether a line is a message.
+
+    The SDK reads a request as a notification if the id of the request is not a text or an integer.
+    """
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
@@ -197,7 +200,7 @@ async def serve_mcp(
     report: Report,
     opened: Callable[[str], None],
 ) -> None:
-    """Serve the runs of a home until a stop is requested or, over stdio, the client closes its end.
+    """Serve the runs of a home until a stop is requested or, over stdio, the client closes the input.
 
     `opened` is called with the address when the server listens on an address. Raises `UsageProblem` for a port that
     cannot be used, and the errors of `host`.

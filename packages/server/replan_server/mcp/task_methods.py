@@ -47,7 +47,10 @@ TaskChanged = Notification[dict[str, Any], Literal["notifications/tasks"]]
 
 
 def _named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
-    """Return the ids of the tasks that a client wants to follow. Raises `MCPError` if they are not a list of ids."""
+    """Return the ids of the tasks that a client wants to follow.
+
+    Raises `MCPError` if the client has not sent a list of ids.
+    """
     sent = (params.notifications.model_extra or {}).get("taskIds", [])
     if not isinstance(sent, list) or not all(isinstance(item, str) for item in sent) or len(sent) > TASKS_MAX:
         raise MCPError(INVALID_PARAMS, f"taskIds: a list of at most {TASKS_MAX} ids is needed")
@@ -55,7 +58,7 @@ def _named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
 
 
 async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
-    """Send the states of tasks until all have ended, the token is revoked, or the server stops.
+    """Send the states of tasks until all tasks have ended, the token is revoked, or the server stops.
 
     Ids that name no task are not acknowledged. Raises `RequestRefused` if too many calls of the client wait already.
     """
@@ -72,7 +75,7 @@ async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
 
 @dataclass(slots=True)
 class _Followed:
-    """The last sent state of a task, and the facts of its row at that time."""
+    """The last sent state of a task, and some values of the run's row at that time."""
 
     state: Mapping[str, Any] = field(default_factory=dict)
     facts: tuple[object, ...] = ()

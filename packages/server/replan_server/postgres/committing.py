@@ -58,7 +58,7 @@ class _NotCommittedError(Exception):
 
 
 class Committer:
-    """Commits the groups of one open journal, one after the other."""
+    """Commits groups of jobs for one open journal, one group after the other."""
 
     def __init__(self, budget: BudgetSource, retry_seconds: float = RETRY_SECONDS) -> None:
         """Store the daily budget, and how long a group is retried."""
@@ -199,7 +199,7 @@ def _batches(works: Sequence[Request]) -> Iterator[dict[int, Request]]:
 
 @asynccontextmanager
 async def open_writer(thread: ConnectionThread[DatabaseLink], committer: Committer) -> AsyncIterator["PostgresWriter"]:
-    """Open a writer on a thread. At the end, finish all jobs."""
+    """Open a writer on a thread. When the context ends, all jobs are finished."""
     writer = PostgresWriter(thread, committer)
     try:
         yield writer

@@ -1,7 +1,7 @@
 """Connections to Postgres: opens a connection, and replaces a broken one.
 
-A session keeps nothing that outlives a transaction: no prepared statements, settings or locks. So connections may go
-through a pooler that assigns connections per transaction.
+A database session keeps nothing longer than one transaction: no prepared statements, settings or locks. So connections
+may go through a pooler that assigns connections per transaction.
 """
 
 import time
@@ -105,7 +105,10 @@ def connect(address: DatabaseAddress, answer_seconds: float = ANSWER_SECONDS) ->
 
 
 class DatabaseLink:
-    """A connection that is replaced if it breaks, and an estimate of the server's time. Only one thread uses it."""
+    """A connection that is replaced if it breaks, and an estimate of the server's time.
+
+    Only one thread may use the link.
+    """
 
     def __init__(
         self, address: DatabaseAddress, time_: Time | None = None, answer_seconds: float = ANSWER_SECONDS
@@ -117,13 +120,13 @@ class DatabaseLink:
         self._ahead: float | None = None
 
     def connection(self) -> Connection:
-        """Return the open connection, or a new one if it is broken. Raises `psycopg.Error`."""
+        """Return the open connection, or a new connection if the old one is broken. Raises `psycopg.Error`."""
         if self._connection is None or self._connection.closed:
             self._connection = connect(self.address, self._answer_seconds)
         return self._connection
 
     def close(self) -> None:
-        """Close the connection. It is opened again when it is needed."""
+        """Close the connection. The link opens a new connection when it needs one."""
         if self._connection is not None:
             self._connection.close()
 
@@ -133,7 +136,7 @@ class DatabaseLink:
         return None if self.time is None else self.time.now()
 
     def take_time(self, now: float) -> float:
-        """Store the server's time. Return it, or the time of the clock that replaces the server's clock."""
+        """Store and return the server's time. If a clock replaces the server's clock, return the time of that clock."""
         if self.time is not None:
             return self.time.now()
         self._ahead = now - _steady()
@@ -147,7 +150,7 @@ class DatabaseLink:
 
 
 def roll_back(connection: Connection) -> None:
-    """Roll back the open transaction, if any. Close the connection if that fails."""
+    """Roll back the open transaction, if there is one. Close the connection if the rollback fails."""
     try:
         if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             connection.execute("ROLLBACK")
@@ -196,7 +199,7 @@ def explain(address: DatabaseAddress, error: Exception) -> Exception:
         case errors.LockNotAvailable() | errors.DeadlockDetected() | errors.SerializationFailure():
             return JournalBusy(place)
         case errors.InsufficientPrivilege():
-            hint = "use a role that has the needed rights: replan home upgrade --help"
+            hint = "use a role with the needed rights; see replan home upgrade --help"
             return JournalUnreadable(place, cause, hint)
         case errors.ReadOnlySqlTransaction():
             return JournalUnreadable(place, "this server is read-only", "connect to the primary server")
@@ -212,7 +215,7 @@ def explain(address: DatabaseAddress, error: Exception) -> Exception:
 
 @dataclass(slots=True)
 class StatementResult:
-    """The result of a statement in a batch. It is complete after `StatementBatch.run`."""
+    """The result of a statement in a batch. The result is complete after `StatementBatch.run`."""
 
     rows: list[Any] = field(default_factory=list)
     count: int = 0

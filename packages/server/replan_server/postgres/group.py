@@ -54,7 +54,9 @@ class Group:
     """The time, by the server's clock, after all locks were taken."""
     budget: HomeBudget
     totals: dict[TenantDay, Amount] | None = None
-    """The totals of the days; None if they are not locked. Then the limits are checked when the totals are written."""
+    """The totals of the days; None if the totals are not locked. In this case, the limits are checked when the totals
+    are written.
+    """
     runs: dict[str, RunHead] = field(default_factory=dict)
     admitted: dict[str, RunHead] = field(default_factory=dict)
     messages: dict[tuple[int, str], InboxItem] = field(default_factory=dict)
@@ -64,7 +66,7 @@ class Group:
     changed: dict[int, tuple[int, int]] = field(default_factory=dict)
     """The epoch and the last record number of each changed run when it was locked, by the run's number."""
     records: list[tuple[int, Stored, bool]] = field(default_factory=list)
-    """New records, each with the number of its run, and whether it ends an append."""
+    """New records, each with the number of its run, and whether the record is the last of an append."""
     named: set[tuple[bytes, int]] = field(default_factory=set)
     asked: dict[int, bytes] = field(default_factory=dict)
     """The open questions of each run with a new summary, by the run's number; empty if the run has no open question."""
@@ -138,7 +140,7 @@ class Group:
 
 @dataclass
 class GroupResults:
-    """The results of a group's jobs before it is committed."""
+    """The results of a group's jobs before the group is committed."""
 
     results: dict[int, Any] = field(default_factory=dict)
     errors: dict[int, Exception] = field(default_factory=dict)

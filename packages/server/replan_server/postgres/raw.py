@@ -179,7 +179,7 @@ def _values(head: RunHead) -> tuple[Any, ...]:
 
 @contextmanager
 def open_raw(address: DatabaseAddress) -> Iterator[PostgresRaw]:
-    """Open a database to move runs out of it or into it. Its tables are made if they are missing.
+    """Open a database to move runs out of the database or into it. Missing tables are made.
 
     Raises the errors of `open_postgres`.
     """
@@ -223,7 +223,7 @@ the place for messages.
 
 
 def upgrade(address: DatabaseAddress, roles: Mapping[str, str], beside: Beside = lambda _, __: {}) -> int:
-    """Upgrade a journal and return its version. `roles` has names of roles, by kinds in `schema.ROLES`.
+    """Upgrade a journal and return its version. `roles` maps kinds in `schema.ROLES` to names of roles.
 
     Raises `JournalNewer`, `JournalUnreachable`, `JournalUnreadable`, and `UsageProblem` for a role that does not exist.
     """

@@ -1,7 +1,7 @@
 """Reads from a Postgres journal outside of a group: rows, records, messages, due runs, and totals.
 
-The queries that wake a run are sent in one message, together with the end of the snapshot (`_last`). On a busy machine,
-each round trip may take long.
+When a host wakes a run, all queries are sent in one message, together with the end of the snapshot (`_last`). On a busy
+machine, each round trip may take long.
 """
 
 import hashlib
@@ -241,7 +241,7 @@ def message(run: str, row: Sequence[Any]) -> InboxItem:
 
 
 def due_values(cursor: Cursor, now: float, dead: Dead, kinds: Formats | None) -> dict[str, Any]:
-    """Return the values of `DUE`: the time, the dead owners, and the drivable kinds."""
+    """Return the values in the condition `DUE`: the time, the dead owners, and the kinds that can be driven."""
     dead_owners = [owner for (owner,) in cursor.execute(_OWNERS, (now,)).fetchall() if dead(owner)]
     drivable = None if kinds is None else json.dumps(dict(kinds))
     return {"now": now, "dead": dead_owners, "kinds": drivable}
@@ -253,7 +253,7 @@ def server_now(cursor: Cursor) -> float:
 
 
 def version(cursor: Cursor) -> int:
-    """Return a number that changes with every commit. It is a hash of the ended transactions."""
+    """Return a number that changes with every commit. The number is a hash of the ended transactions."""
     ((ended,),) = cursor.execute("SELECT pg_current_snapshot()::text").fetchall()
     return int.from_bytes(hashlib.sha256(str(ended).encode()).digest()[:8])
 
@@ -264,7 +264,7 @@ PAUSE_SECONDS = 0.05
 
 
 def retry_read(work: Callable[[DatabaseLink], T], seconds: float, link: DatabaseLink) -> T:
-    """Return the result of a read. After temporary errors, retry it for the given seconds. Raises `psycopg.Error`."""
+    """Return the result of a read. After temporary errors, retry the read for `seconds`. Raises `psycopg.Error`."""
     until = time.monotonic() + seconds
     while True:
         try:

@@ -1,9 +1,9 @@
 """The tables of a Postgres journal, in their own schema, and the rights of the roles that use them.
 
-`runs` has the values that change with every append. Its rows have room for their next version, so an append changes no
-index. `due` and `unread` are indexed only for rows that a host must find. `asked` has the open questions that lists
-show. Events name their texts by hash. The table `named_texts` also has these hashes, so the database refuses to delete
-a needed text.
+`runs` has the values that change with every append. The rows of `runs` have room for their next version, so an append
+changes no index. `due` and `unread` are indexed only for rows that a host must find. `asked` has the open questions
+that lists show. Events name their texts by hash. The table `named_texts` also has these hashes, so the database refuses
+to delete a needed text.
 
 `journal.version` is the version of the journal (`runtime.journal.port`).
 """
@@ -243,7 +243,7 @@ def _upgrade(connection: Connection, place: str) -> int:
 def grant(connection: Connection, roles: Mapping[str, str], beside: Rights | None = None) -> None:
     """Give roles their rights, including the rights to the tables `beside` the journal.
 
-    `roles` has the names of roles, by kind. The kinds are keys of `ROLES`. Raises `psycopg.Error`.
+    `roles` maps kinds to names of roles. The kinds are keys of `ROLES`. Raises `psycopg.Error`.
     """
     connection.execute(BEGIN)
     try:

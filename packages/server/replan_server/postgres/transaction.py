@@ -1,4 +1,4 @@
-"""The statements of a group's transaction: lock and read the rows that its jobs need, and write the changes.
+"""The statements of a group's transaction: they lock and read the rows that jobs need, and write the changes.
 
 All processes take locks in the same order: texts by hash, runs by number, and then the totals of days. Statements are
 sent together, so a group of any size costs three round trips.
@@ -115,7 +115,7 @@ _DAY = ("text", "bigint")
 
 
 class OverBudgetError(Exception):
-    """A day's total would exceed a limit. The group then decides again with locked totals."""
+    """A day's total would exceed a limit. The jobs of the group then decide again with locked totals."""
 
 
 def lock(link: DatabaseLink, works: Sequence[RunOperation[Any]], budget: HomeBudget, *, exact: bool) -> Group:
@@ -191,7 +191,7 @@ def begin_alone(link: DatabaseLink) -> float:
 
 
 def _now(link: DatabaseLink, batch: StatementBatch) -> float:
-    """Run a batch, and return the time to use. Raises `JournalNewer` if the journal was upgraded in the meantime."""
+    """Run a batch, and return the time. Raises `JournalNewer` if the journal was upgraded in the meantime."""
     version, clock = batch.add(VERSION_NOW), batch.add(NOW)
     batch.run()
     check_version(link.address.place, int(version.rows[0][0]))
@@ -200,7 +200,7 @@ def _now(link: DatabaseLink, batch: StatementBatch) -> float:
 
 @contextmanager
 def snapshot(link: DatabaseLink) -> Iterator[tuple[Cursor, float]]:
-    """Yield a cursor on one snapshot of the database, for reading, and the time.
+    """Yield a cursor that reads one snapshot of the database, and the time.
 
     Raises `JournalNewer`, `psycopg.Error`.
     """
@@ -214,7 +214,9 @@ def snapshot(link: DatabaseLink) -> Iterator[tuple[Cursor, float]]:
 
 
 def last_transaction(connection: Connection, writer: bytes) -> int:
-    """Return the number of the writer's last committed transaction. Waits for a transaction that has not ended.
+    """Return the number of the writer's last committed transaction.
+
+    Waits until an open transaction of the writer has ended.
 
     Raises `psycopg.Error`.
     """
@@ -256,17 +258,17 @@ def _locked_totals(connection: Connection, keys: Iterable[TenantDay]) -> dict[Te
 
 
 def head_values(head: RunHead) -> tuple[Any, ...]:
-    """Return the values of `WRITTEN`."""
+    """Return the values of the columns `WRITTEN` for a run."""
     return (*head.changing, head.summary.due, head.unread)
 
 
 def message_values(number: int, run: str, item: InboxItem) -> tuple[Any, ...]:
-    """Return the values of `MESSAGE`."""
+    """Return the values of a row of the table `inbox`."""
     return number, item.inbox, item.key.encode(), item.body.encode(), item.at, seal(run, item)
 
 
 def record_row(number: int, row: Stored, last: bool) -> tuple[Any, ...]:
-    """Return the values of `RECORD`."""
+    """Return the values of a row of the table `records`."""
     return (number, *row[:4], last, *row[4:])
 
 

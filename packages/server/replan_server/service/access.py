@@ -29,7 +29,9 @@ class Principal:
     """The client that has sent a request."""
 
     client: str
-    """The name under which runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp` over stdio."""
+    """The name under which the client's runs are counted: `browser`, `user:NAME` behind a proxy, `token:NAME`, `mcp`
+    over stdio.
+    """
     scope: Scope
     session: str = ""
     """The secret id of the browser's session, or the id that replaces it behind a proxy; empty for a program."""
@@ -42,7 +44,7 @@ class Principal:
 
     @property
     def csrf(self) -> str:
-        """The CSRF token in each form of the session. It is computed from the secret id of the session."""
+        """The CSRF token in each form of the session. The token is computed from the secret id of the session."""
         return digest(f"csrf {self.session}")
 
 

@@ -34,7 +34,7 @@ class AgUiMessage(AgUiBody):
 
     @property
     def text(self) -> str:
-        """The text of the message. Raises `UsageProblem` if a part of it is not a text, such as an image."""
+        """The text of the message. Raises `UsageProblem` if a part of the message is not a text, such as an image."""
         if isinstance(self.content, str):
             return self.content
         parts = self.content if isinstance(self.content, list) else []
@@ -80,15 +80,15 @@ class AgUiInput(AgUiBody):
     message, it is sent to the run.
     """
     state: Any = None
-    """The last state that the client got. Its `after` is the number of the last record that the client knows."""
+    """The last state that the client got. The key `after` is the number of the last record that the client knows."""
     resume: Annotated[tuple[AgUiAnswer, ...], Field(max_length=200)] = ()
     forwarded_props: Any = None
-    """An object. Its key `replan` has the settings of a run to start, except the problem, and the `kind` of a message.
+    """An object. The key `replan` has the settings of a run to start, except the problem, and the `kind` of a message.
     """
 
     @property
     def after(self) -> int:
-        """The number of the last record that the client knows; 0 if it knows none."""
+        """The number of the last record that the client knows; 0 if the client knows no record."""
         known = self.state.get("after") if isinstance(self.state, dict) else None
         return known if isinstance(known, int) and not isinstance(known, bool) and 0 < known < 10**12 else 0
 
@@ -97,7 +97,7 @@ class AgUiInput(AgUiBody):
         """The object under the key `replan`. Raises `UsageProblem` if the value is not an object."""
         found = self.forwarded_props.get(OWN, {}) if isinstance(self.forwarded_props, dict) else {}
         if not isinstance(found, dict):
-            raise UsageProblem("this is not an object", place=f"forwardedProps.{OWN}")
+            raise UsageProblem("the value is not an object", place=f"forwardedProps.{OWN}")
         return found
 
     @property

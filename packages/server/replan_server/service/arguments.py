@@ -151,7 +151,7 @@ class CheckPlan(Arguments):
 
     plan: Mapping[str, Any]
     level: Literal["minimal", "medium", "expansive"] = "medium"
-    """The level of the proof."""
+    """The level of the proof; `expansive` proves the most."""
     assurance: Literal["strong", "strong_cyclic", "weak"] = "strong_cyclic"
     """The guarantee that the level `expansive` demands of all traces that do not escalate."""
     r_max: Annotated[int, Field(ge=1, le=10**6)] = 100

@@ -85,7 +85,7 @@ class ChangedLimits(SentBody):
 
 @with_limits()
 class StartFork(SentBody):
-    """A run to start from the middle of another run. For a missing limit, the default of clients is used."""
+    """A run to start from the middle of another run. If a limit is missing, the default for clients is used."""
 
     at: Annotated[str, Field(max_length=200)] = ""
     """The place of the fork: the number of the last shared record, an attempt, or `before:` and an attempt. If empty,
@@ -264,7 +264,10 @@ class Questions(Got):
 
 
 class Receipt(Got):
-    """The receipt for an answer or a message. The result is `duplicate` if the client has posted the same before."""
+    """The receipt for an answer or a message.
+
+    The result is `duplicate` if the same answer or message was posted before.
+    """
 
     result: Literal["accepted", "duplicate"]
 
@@ -292,7 +295,7 @@ class TreeBody(Got):
 
 
 class RecordPage(Got):
-    """At most 200 records of a run, beginning after the record `after`."""
+    """At most 200 records of a run, after the record with the number `after`."""
 
     run_id: str
     records: list[dict[str, Any]]

@@ -1,4 +1,4 @@
-"""The refusal of a request, and the limits for each client: failed sign-ins, writes, and open streams."""
+"""The refusal of a request, and the limits on failed sign-ins, writes, and open streams."""
 
 from collections import deque
 from collections.abc import Callable
@@ -71,14 +71,17 @@ class Recent:
 
 
 class Streams:
-    """Counts the open streams, or the waiting calls, of each client. `refusal` is the message if there are too many."""
+    """Counts the open streams, or the waiting calls, of each client.
+
+    `refusal` is the message if there are too many of them.
+    """
 
     def __init__(self, refusal: str = "too many streams are open; close one, or try again later") -> None:
         self._refusal = refusal
         self._open: dict[str, int] = {}
 
     def take(self, client: str) -> "Place":
-        """Count one more stream of a client. Raises `RequestRefused` if there are too many."""
+        """Count one more stream of a client. Raises `RequestRefused` if there are too many streams."""
         if self._open.get(client, 0) >= STREAMS_MAX or sum(self._open.values()) >= STREAMS_ALL_MAX:
             raise RequestRefused(self._refusal, "too_many", retry_after=5)
         self._open[client] = self._open.get(client, 0) + 1

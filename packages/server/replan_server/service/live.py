@@ -57,7 +57,8 @@ class Hub:
     async def ask_once(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
         """Return the value of `ask()`. After each commit, `ask` is called only once for all streams with the same key.
 
-        Only streams may call this, because the journal is watched only for streams. Errors of `ask` are raised.
+        Only streams may call this method, because the journal is watched only while streams are open. Errors of `ask`
+        are raised.
         """
         shared = self._shared.setdefault(key, _Shared())
         self._shared.move_to_end(key)

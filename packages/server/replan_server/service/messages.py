@@ -29,7 +29,10 @@ _KEY = re.compile(KEY_PATTERN)
 
 
 def hash_key(key: str, who: Principal, action: str, *, place: str) -> str:
-    """Return the hash of an idempotency key, its client and the action. Raises `UsageProblem` for a wrong key."""
+    """Return the hash of an idempotency key, its client and the action.
+
+    Raises `UsageProblem` for a missing or wrong key.
+    """
     if not _KEY.fullmatch(key):
         hint = "send up to 100 printable characters without blanks, and another key for each action"
         raise UsageProblem("the idempotency key is missing or wrong", place=place, hint=hint)
@@ -122,7 +125,7 @@ async def undo(service: Service, who: Principal, run: str) -> Posted:
 
 
 async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
-    """Cancel a run. Return whether it has ended. If the run is cancelled already, nothing changes.
+    """Cancel a run. Return whether the run has ended. If the run is cancelled already, nothing changes.
 
     `shown_by` is passed to `cancel_run`, whose errors are raised.
     """
@@ -133,7 +136,7 @@ async def cancel(service: Service, run: str, *, shown_by: str) -> bool:
 
 
 async def _resume_if_reopened(service: Service, who: Principal, run: str) -> None:
-    """Resume a run that has ended and may now go on, because hosts do not resume it by themselves."""
+    """Resume a run that has ended and may now go on, because hosts do not resume ended runs by themselves."""
     finished = (await service.engine.journal.row(run)).status == "finished"
     if not finished or not goes_on(await service.reader.common_with_inbox(run)):
         return

@@ -1,7 +1,7 @@
 """The operations that programs can call, in one table. The HTTP API and the MCP tools are made from this table.
 
-An operation has an HTTP address, an MCP tool, or both. Its `function` serves both. If `function` is None, only one
-interface has the operation and implements it. An example is a stream of records.
+An operation has an HTTP address, an MCP tool, or both. The `function` of an operation serves both. If `function` is
+None, only one interface has the operation and implements it. For example, only the HTTP API has a stream of records.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -481,7 +481,7 @@ def _start_of_kind(interface: KindInterface) -> Operation:
 
 
 def _extend(interface: KindInterface, name: str, base: type[BaseModel]) -> type[BaseModel]:
-    """Return a model with the fields of a kind's order and the fields of `base`. It is as strict as `base`."""
+    """Return a model with the fields of a kind's order and the fields of `base`. The model is as strict as `base`."""
     return create_model(
         name, __base__=(interface.order, base), __module__=__name__, __doc__=interface.order.__doc__, __config__=None
     )

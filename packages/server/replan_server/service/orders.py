@@ -89,7 +89,7 @@ class ServerOffer(Offer):
     def prepare_execution(
         self, order: ExecutionOrder, registry: Registry, environment: Mapping[str, str] = os.environ
     ) -> PreparedRun:
-        """Return the execution that a client has ordered. Raises `UsageProblem` with the field as its place."""
+        """Return the execution that a client has ordered. Raises `UsageProblem`, whose place is the wrong field."""
         chosen = choose(order.tools, self.config.clients.tools, "tools", thing="tool set", things="tools")
         options = ExecutionOptions(
             tools=str(self.folder / chosen.file),
@@ -111,7 +111,10 @@ class ServerOffer(Offer):
     def prepare(
         self, order: Order, registry: Registry, environment: Mapping[str, str] = os.environ
     ) -> Prepared[RunRequest]:
-        """Return the run that a client has ordered, ready to begin. Raises `UsageProblem`, whose place is the field."""
+        """Return the run that a client has ordered, ready to begin.
+
+        Raises `UsageProblem`, whose place is the wrong field.
+        """
         options, files = self._options(order), _attachments(order, environment)
         task = original = PlanningInput(order.problem, options, files)
         model = self.model_of(order, environment)
@@ -128,9 +131,9 @@ class ServerOffer(Offer):
         return prepared
 
     def fork_of(self, order: ForkOrder, environment: Mapping[str, str] = os.environ) -> ForkRequest:
-        """Return the fork that a client has ordered. For a limit that the order lacks, the default of clients is used.
+        """Return the fork that a client has ordered. If the order lacks a limit, the default for clients is used.
 
-        Raises `UsageProblem` with the field as its place.
+        Raises `UsageProblem`, whose place is the wrong field.
         """
         limits = self.limits_of(order, self.config.clients.ceilings["max_calls"])
         workflow = None if order.workflow is None else self.workflow_path(order.workflow)
@@ -139,7 +142,7 @@ class ServerOffer(Offer):
         return ForkRequest(order.at, workflow, policy, Changes(limits, model), order.given)
 
     def workflow_path(self, name: str) -> str:
-        """Return the path of the workflow behind a name. Raises `UsageProblem`."""
+        """Return the path of the workflow with a name that clients use. Raises `UsageProblem`."""
         return choose(name, self.workflows, "workflow")
 
     def _options(self, order: Order) -> RunOptions:

@@ -189,7 +189,9 @@ FIELDS: Mapping[str, QueryField] = {
 async def run_page(
     reader: RunReader, fields: Mapping[str, str], *, number: int, rows_max: int
 ) -> tuple[list[tuple[RunRow, str]], int]:
-    """Return the rows of a page, with their statuses for people, and how many runs match. Pages are counted from 0.
+    """Return the rows of a page, with their statuses in words, and the number of all runs that match.
+
+    Pages are counted from 0.
 
     Raises `UsageProblem` for a value that no run can have.
     """

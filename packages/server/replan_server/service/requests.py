@@ -20,7 +20,7 @@ PLACE_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The words of one interface. They replace the words of the command line in messages."""
+    """The words of one interface. In messages, these words replace the words of the command line."""
 
     noun: str
     """The noun for the name of a sent value, such as `key`."""
@@ -61,7 +61,7 @@ def in_terms(error: ReplanError, terms: Terms) -> ReplanError:
     """Return an error in the words of a client's interface. Most errors stay unchanged."""
     match error:
         case RunNotFound() if error.run:
-            return RunNotFound("", cause=f"{error} ({terms.runs} lists them)")
+            return RunNotFound("", cause=f"{error} ({terms.runs} lists the runs)")
         case UsageProblem() if error.place in terms.places:
             return UsageProblem(error.cause, place=terms.places[error.place], hint=error.hint)
         case _:
@@ -69,7 +69,7 @@ def in_terms(error: ReplanError, terms: Terms) -> ReplanError:
 
 
 def wrong_value(error: ValidationError, takes: type[BaseModel], terms: Terms) -> UsageProblem:
-    """Return the first validation error of the model `takes`. Its place is the path of the key."""
+    """Return the first validation error of the model `takes`. The place of the error is the path of the key."""
     first = error.errors(include_url=False)[0]
     path = [str(part) for part in first["loc"]]
     place, outermost = ".".join(path)[:PLACE_MAX] or terms.whole, len(path) == 1

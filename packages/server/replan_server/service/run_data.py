@@ -1,4 +1,7 @@
-"""Data for the page of a run, made from its state: messages, budget bars, demands, forms, parts of long lists. Pure."""
+"""Data for the page of a run, made from the run's state: messages, budget bars, demands, forms, parts of long lists.
+
+Pure.
+"""
 
 import hashlib
 import json
@@ -37,7 +40,7 @@ class ShownMessage:
     seen: bool = True
     """Whether a prompt contained the message; for an answer, whether a record contains it."""
     who: str = "you"
-    """Who wrote it: the name of a person, `a program`, or `you` for the user of the page."""
+    """Who wrote the message: the name of a person, `a program`, or `you` for the user of the page."""
     way: str = ""
     """How an answer or a decline came, in words that begin with a blank; empty if unknown."""
 

@@ -31,7 +31,7 @@ WAITING_MAX = 100
 async def _resume_requested(
     engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
 ) -> None:
-    """Drive each run whose id is received, until it rests. At a stop, park all these runs."""
+    """Drive each run whose id is received, until the run rests. At a stop, park all these runs."""
     driven_runs: set[str] = set()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_at, stop, runs)
@@ -110,7 +110,7 @@ class Service:
         return await trio.to_thread.run_sync(partial(self.store.change, work))
 
     def go_on(self, run: str) -> bool:
-        """Ask this server to resume a run that hosts do not resume by themselves.
+        """Make this server resume a run that hosts do not resume by themselves.
 
         Return False if this server drives no runs.
         """
@@ -123,7 +123,7 @@ class Service:
     async def bearer(self, authorization: str, scope: Scope) -> Principal:
         """Return the owner of the token in a header `Authorization`.
 
-        Raises `RequestRefused` if there is no valid token, or if its scope is too small.
+        Raises `RequestRefused` if there is no valid token, or if the scope of the token is too small.
         """
         scheme, _, token = authorization.partition(" ")
         who = of_token(self.store.read(), token.strip()) if scheme.lower() == "bearer" else None
@@ -147,7 +147,7 @@ class Service:
         """Raise `RequestRefused` if a client does not have a scope."""
         if not who.may(scope):
             raise RequestRefused(
-                f"this needs the scope {scope}, but {who.client} has only the scope {who.scope}", "forbidden"
+                f"this request needs the scope {scope}, but {who.client} has only the scope {who.scope}", "forbidden"
             )
 
     def check_execute(self) -> None:

@@ -42,7 +42,7 @@ def prepare_planning(service: Service, order: Order) -> PreparedRun:
 async def start_prepared(
     service: Service, who: Principal, prepared: PreparedRun, *, run: str = "", mark: str = ""
 ) -> str:
-    """Record the start of a run that a client has ordered. Return its id. `mark` is the hash of the order.
+    """Record the start of a run that a client has ordered. Return the id of the run. `mark` is the hash of the order.
 
     Raises `RunExists` for an id that is taken, and `RequestRefused` for a client that has started too many runs.
     """
@@ -50,7 +50,7 @@ async def start_prepared(
 
 
 async def start_fork(service: Service, who: Principal, origin: str, wanted: ForkRequest, *, key: str, mark: str) -> str:
-    """Record a fork that a client has ordered. Return its id.
+    """Record a fork that a client has ordered. Return the id of the fork.
 
     `key` is a hashed idempotency key; it is empty if the client sent no key. Raises the errors of
     `replan.runs.forks.fork_run` and `start_prepared`. Raises `RequestRefused` if the key came with another order
@@ -82,7 +82,9 @@ async def _start(service: Service, who: Principal, begin: Begin, *, run: str = "
 async def start_once(
     service: Service, who: Principal, key: str, mark: str, prepare: Callable[[], PreparedRun]
 ) -> tuple[str, bool]:
-    """Start a run, unless a request with the same idempotency key has started it. Return its id, and whether it is new.
+    """Start a run, unless a request with the same idempotency key has started it.
+
+    Return its id, and whether the run is new.
 
     `key` is the hash of the idempotency key, and `mark` is the hash of the order. Raises `RequestRefused` if the key
     came with another order before, and the errors of `prepare` and `start_prepared`.

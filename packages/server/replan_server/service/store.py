@@ -76,7 +76,7 @@ class Store:
         self._known: tuple[tuple[int, int, int], WebState] | None = None
 
     def read(self) -> WebState:
-        """Return the content; empty if there is no file. Raises `UsageProblem` for a damaged file."""
+        """Return the content of the file; empty if there is no file. Raises `UsageProblem` for a damaged file."""
         try:
             facts = self._path.stat()
         except FileNotFoundError:
@@ -141,7 +141,7 @@ _OLD_CLIENTS = """DELETE FROM starts WHERE client NOT IN
 
 
 class Starts:
-    """The runs that each client has started, in a database of the home. Its methods block, so call them in a thread."""
+    """The runs that each client has started, in a database of the home. The methods block, so call them in a thread."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / STARTS

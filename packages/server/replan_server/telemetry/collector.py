@@ -116,7 +116,7 @@ def _body(response: requests.Response) -> bytes:
 
 
 class Collector:
-    """Sends spans. Its methods block, so they are called in a thread, one at a time."""
+    """Sends spans. The methods block, so they are called in a thread, one at a time."""
 
     def __init__(self, redactor: Redactor) -> None:
         quiet_sdk()

@@ -1,7 +1,7 @@
 """The names of attributes of spans and metrics: OpenTelemetry's conventions for generative AI, and our own.
 
 The conventions are those of open-telemetry/semantic-conventions-genai v0.1.0, the first release of that repository. No
-Python package has them yet: `opentelemetry-semantic-conventions` has older names, and marks them as deprecated.
+Python package has these names yet: `opentelemetry-semantic-conventions` has older names, and marks them as deprecated.
 """
 
 from actors.config.model_spec import Named, parse_model_spec, unpin_model
@@ -102,7 +102,7 @@ def model_label(model: str) -> str:
 def provider_label(model: str) -> str:
     """Return the conventions' name for the provider of a model, that is, the provider whose API its server has.
 
-    It is `replan` for a scripted or recorded model.
+    For a scripted or recorded model, the name is `replan`.
     """
     named = _find_model(model)
     return "replan" if named is None else PROVIDERS[named.provider].traced_as or named.provider

@@ -1,8 +1,10 @@
-"""The exporter sends the spans of new records, and moves a cursor behind these records. It never changes a run.
+"""The exporter sends the spans of new records, and moves a cursor behind these records.
 
-It reads the journal in a task of its own, and sends in a thread. So a collector that is unreachable, slow or broken
-delays only the spans. If the process dies before it moves the cursor, the same spans are sent again. Only one process
-exports a journal at a time.
+The exporter never changes a run.
+
+The exporter reads the journal in its own task, and sends spans in a thread. So a collector that is unreachable, slow or
+broken delays only the spans. If the process dies before it moves the cursor, the same spans are sent again. Only one
+process exports a journal at a time.
 """
 
 from collections import OrderedDict
@@ -60,7 +62,7 @@ class ExportReport:
     problem: str = ""
     """Why some spans could not be sent yet; empty if all spans were sent."""
     held: bool = True
-    """Whether this process exports; False if another process does."""
+    """Whether this process exports; False if another process exports."""
 
 
 class Exporter:
@@ -157,7 +159,7 @@ class Exporter:
     async def _take(self, row: Behind, batch: ExportBatch) -> bool:
         """Add the spans of a run's new records to the batch. If the batch is full, send it.
 
-        Return False if that fails.
+        Return False if sending fails.
         """
         try:
             trace, records = await self._read(row)
@@ -197,7 +199,10 @@ class Exporter:
         return trace, records
 
     async def _send(self, batch: ExportBatch) -> bool:
-        """Send a batch and move the cursor. Return False if either fails. An unsent batch is kept for the next time."""
+        """Send a batch and move the cursor. Return False if one of these fails.
+
+        An unsent batch is kept for the next try.
+        """
         self._pending = batch
         if not await self._send_spans(batch):
             return False
@@ -208,7 +213,7 @@ class Exporter:
         return True
 
     async def _send_spans(self, batch: ExportBatch) -> bool:
-        """Send the spans of a batch in a thread. If they are not accepted, record the reason and return False."""
+        """Send the spans of a batch in a thread. If the spans are not accepted, record the reason and return False."""
         sent = SendOutcome.TAKEN
         if batch.spans and self._collector is not None:
             sent = SendOutcome.FAILED

@@ -33,7 +33,7 @@ class Measurement:
     instrument: str
     value: float
     attributes: Mapping[str, str] = field(default_factory=dict)
-    """The attributes of the value. Each of them has few possible values."""
+    """The attributes of the value. Each attribute has few possible values."""
 
 
 CALLS = "replan.calls"
@@ -47,7 +47,7 @@ TOOLS = "replan.tools"
 def measures_of(
     kind: Kind[Any, Any], record: Record[Any], spans: Sequence[Span] = (), *, by_child: bool = False
 ) -> list[Measurement]:
-    """Return the measurements of a record and of the spans that it completes.
+    """Return the measurements of a record and of the spans that the record completes.
 
     With `by_child`, the record is about a call that a child run answers. The child run itself counts the call.
     """
@@ -145,10 +145,10 @@ _HISTOGRAMS = {
 
 
 class Metrics:
-    """The instruments of this process. The SDK sends them in its own thread."""
+    """The instruments of this process. The SDK sends the measurements in its own thread."""
 
     def __init__(self, now: Callable[[], float], limits: Callable[[], Mapping[str, ServerLimits]] = dict) -> None:
-        """Begin to measure. The exporter reads the environment.
+        """Begin to measure. The SDK's exporter reads its settings from the environment.
 
         `now` is the journal's clock. `limits` returns the rate limits of servers, by host and some digits of the API
         key's hash.
@@ -169,7 +169,7 @@ class Metrics:
         self._histograms = {
             name: meter.create_histogram(name, unit, text) for name, (unit, text, _) in _HISTOGRAMS.items()
         }
-        self._leases = meter.create_counter(LEASES, "{lease}", "Runs that another driver took from this process.")
+        self._leases = meter.create_counter(LEASES, "{lease}", "Runs that another driver took over from this process.")
         meter.create_observable_gauge(RUNS, [self._runs], "{run}", "Runs by kind and status.")
         meter.create_observable_gauge(QUEUE_AGE, [self._queue_age], "s", "How long a due run has waited for a driver.")
         meter.create_observable_gauge(RATE_LEFT, [self._rate_left], "1", "The unused part of a server's rate limit.")

@@ -1,4 +1,4 @@
-"""The settings in OpenTelemetry's standard environment variables. Without them, nothing is exported. Pure.
+"""The settings in OpenTelemetry's standard environment variables. Without these variables, nothing is exported. Pure.
 
 Addresses, headers, certificates and time limits are read by the exporters of the SDK themselves.
 """

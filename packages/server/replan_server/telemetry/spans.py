@@ -131,7 +131,7 @@ class Trace:
         """The number of the last record that was taken; 0 before the first record."""
 
     def take(self, record: Record[Any]) -> list[Span]:
-        """Process the next record. Return the spans that it completes."""
+        """Process the next record. Return the spans that the record completes."""
         self._done = []
         event, self.seq, self._at = record.event, record.seq, max(_nanoseconds(record.at), self._last)
         self._state = self._kind.machine.evolve(self._state, event)
@@ -384,7 +384,7 @@ class Trace:
         return [key.removeprefix("attempt:") for key in self._open if key.startswith("attempt:")]
 
     def _withdraw(self, event: Any) -> None:
-        """End the spans of requests that the run has withdrawn without a record for each."""
+        """End the spans of requests that the run has withdrawn without a separate record."""
         if isinstance(event, Replied | CallFailed | ToolFinished | RunFinished):
             return
         run = self._kind.run_state(self._state)

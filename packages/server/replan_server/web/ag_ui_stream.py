@@ -56,7 +56,7 @@ class AgUiSteps:
         yield {"type": "CUSTOM", "name": "replan.record", "value": value, **common}
 
     def end_steps(self) -> Iterator[AgUiEvent]:
-        """Yield the ends of the steps that are open when a stream ends."""
+        """Yield the events that end all open steps, because the stream ends."""
         for request_id in tuple(self._open):
             yield from self._finish_events(request_id)
 
@@ -138,7 +138,7 @@ async def ag_ui(site: Site, request: Request, who: Principal) -> Response:
 
 
 async def _post_messages(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> str:
-    """Start or find the run of a thread, post the answers and the message to it, and return the run's id."""
+    """Start or find the run of a thread, post the answers and the message to the run, and return the run's id."""
     run, started = await _run_of(site, request, who, wanted)
     for item in wanted.resume:
         if item.interrupt_id.partition("/")[0] != run:

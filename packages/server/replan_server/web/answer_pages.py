@@ -45,7 +45,8 @@ UNCHANGED = "Nothing was changed."
 async def _open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
     """Return the question that a verified link answers, as plain data.
 
-    Raises `LinkRefused` if the link's person may not answer it, and `HTTPException` if the question is not open.
+    Raises `LinkRefused` if the link's person may not answer the question, and `HTTPException` if the question is not
+    open.
     """
     assert site.answering is not None  # Else nothing verifies a link.
     run, name = split_question_id(link.question)

@@ -53,7 +53,7 @@ async def list_runs(site: Site, request: Request, who: Principal) -> Response:
     del who
     number = row_number(request, "page") or 0
     if number > PAGE_MAX:
-        raise HTTPException(422, f"page: the largest number of a page is {PAGE_MAX}")
+        raise HTTPException(422, f"page: the largest page number is {PAGE_MAX}")
     rows, total = await run_page(site.reader, request.query_params, number=number, rows_max=ROWS_MAX)
     listed = [row_to_json(row, status) for row, status in rows]
     more = total > (number + 1) * ROWS_MAX

@@ -1,4 +1,4 @@
-"""The routes of the API. They check the token, the client's limits and the body, and answer errors as JSON."""
+"""The routes of the API. The routes check the token, the client's limits and the body, and answer errors as JSON."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -39,7 +39,7 @@ _ERRORS = {
     "503": "The journal cannot be used now; try again.",
 }
 _WRITE_ERRORS = {
-    "409": "The request conflicts with an earlier one, or another request had this idempotency key.",
+    "409": "The request conflicts with an earlier request, or another request had this idempotency key.",
     "413": "The body is too large.",
     "415": "The body is not JSON.",
 }
@@ -97,7 +97,7 @@ def _describe(operation: Operation, address: HttpAddress) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
         "summary": operation.summary,
-        "description": f"Needs the scope `{operation.scope}`.",
+        "description": f"This operation needs the scope `{operation.scope}`.",
         "parameters": [*_path_parameters(address), *_others(operation, address)],
         "responses": {status: {"description": "The operation is done.", "content": content}},
     }
@@ -228,7 +228,7 @@ def _request(site: Site, request: Request, who: Principal, body: object, key: st
 
 
 async def _body(request: Request, model: type[BaseModel]) -> object:
-    """Return the body of a request, checked. Raises `UsageProblem` with the key as its place."""
+    """Return the checked body of a request. Raises `UsageProblem`, whose place is the wrong key."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise HTTPException(415, "the body must be JSON, with the content-type application/json")

@@ -56,7 +56,7 @@ class Arrow:
 class ArrowLabel:
     """The label of some arrows: the outcomes after which the arrows are taken.
 
-    It is below the box where the arrows begin.
+    The label is below the box where the arrows begin.
     """
 
     text: str
@@ -89,7 +89,7 @@ _Place = tuple[int, int, int]
 
 
 def draw(flow: Flow | None) -> Drawing | None:
-    """Return the drawing of a graph. None if there is no graph, or if it has more than `NODES_MAX` nodes."""
+    """Return the drawing of a graph. None if there is no graph, or if the graph has more than `NODES_MAX` nodes."""
     if flow is None or not 0 < len(flow.nodes) <= NODES_MAX:
         return None
     rows = _rows(flow)
@@ -135,7 +135,7 @@ def _begins(
 ) -> tuple[dict[tuple[str, str], int], tuple[ArrowLabel, ...]]:
     """Return where labelled edges begin, by node and label, and return the labels.
 
-    A beginning is in pixels from the left of its box.
+    The positions are in pixels from the left of the box.
 
     The labels of a box stand side by side, in the order of the ends of their edges.
     """

@@ -1,4 +1,4 @@
-"""Checks every request before the app gets it: its host name, origin and size, and the speed of its body.
+"""Checks every request before the app gets it: the host name, the origin, the size, and the speed of the body.
 
 The guard also adds headers to every response, and answers requests that fail in an unexpected way.
 """
@@ -64,11 +64,13 @@ class RequestGuard:
     origin: str | None = None
     """The origin of the server's own pages behind a proxy. If it is None, the origin follows from `Host`."""
     linked: tuple[str, ...] = ()
-    """The paths of pages without a session. Links on other sites may lead to them. A path ending in `/` stands for all
-    paths below it.
+    """The paths of pages without a session. Links on other sites may lead to these pages. A path ending in `/` stands
+    for all paths below it.
     """
     loopback: frozenset[str] = frozenset()
-    """The values of `Host`, with the port, that name the loopback address. Only `public` paths are served there."""
+    """The values of `Host`, with the port, that name the loopback address. Only `public` paths are served at these
+    values.
+    """
     public: tuple[str, ...] = ()
     """The beginnings of the paths that use no cookie: paths for programs with tokens, and paths for everybody."""
 
@@ -113,7 +115,10 @@ class RequestGuard:
                 await _refuse(scope, 500, "internal error; the log has the details")(scope, receive, sending)
 
     def _find_refusal(self, scope: Scope) -> Response | None:
-        """Return the response that refuses a request because of its headers or address; None if it may pass."""
+        """Return the response that refuses a request because of its headers or address.
+
+        Return None if the request may pass.
+        """
         headers = Headers(scope=scope)
         if scope["http_version"] not in ("1.0", "1.1"):
             return _refuse(scope, 505, "only HTTP/1.1 is served")

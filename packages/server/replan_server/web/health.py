@@ -1,4 +1,4 @@
-"""Health endpoints: they show service managers whether a process lives and is ready. They show no data.
+"""Health endpoints: they show service managers whether a process lives and is ready. The endpoints show no data.
 
 `/livez` answers as soon as the event loop runs, even if the journal fails. A process that does not answer has to be
 restarted. `/readyz` answers 200 if the journal can be read, a host has begun to serve, and no stop is requested.
@@ -72,7 +72,7 @@ class Health:
 
 
 def health_routes(health: Health) -> Sequence[BaseRoute]:
-    """Return the routes of the endpoints. They need no token."""
+    """Return the routes of the endpoints. The endpoints need no token."""
 
     async def live(_: Request) -> Response:
         return PlainTextResponse("ok\n", headers=_FRESH)

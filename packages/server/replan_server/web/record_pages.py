@@ -117,7 +117,7 @@ async def show_records(site: Site, request: Request, who: Principal) -> Response
 
 
 def tabs_of(views: Views[Any, Any]) -> list[tuple[str, str]]:
-    """Return the tabs of a run's page: the name of each in addresses, and its title."""
+    """Return the tabs of a run's page: the name of each tab in addresses, and its title."""
     tabs = [("plan", "Plan" if "plan" in views.documents else "Result")]
     tabs += [("graph", "Graph")] if views.flow_title != Views.flow_title else []  # A kind names its graph.
     return [*tabs, ("timeline", "Timeline"), ("search", views.tree_title), ("records", "Records")]
@@ -143,7 +143,7 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
     return await document(site.reader, run, form)
 
 
-SAME = "that of the run"
+SAME = "unchanged"
 """The label of the choice that keeps the run's own model, workflow or policy."""
 OTHERS_MAX = 200
 """The largest number of attempts of each run that the page offers for a comparison. It offers the last attempts."""
@@ -214,8 +214,8 @@ class OtherAttempt:
     run: str
     node: str
     key: str
-    """Its name in the address of a comparison: the node. For an attempt of another run, that run's id precedes the
-    node.
+    """The name of the attempt in the address of a comparison: the node. For an attempt of another run, that run's id
+    precedes the node.
     """
     words: str
 
@@ -258,7 +258,7 @@ async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]
 def _ended_attempts(loaded: "Loaded", step: str) -> dict[str, int]:
     """Return the attempts of a step that have a reply or an output.
 
-    Each has the number of the last record with a reply or output.
+    Each attempt has the number of its last record with a reply or output.
     """
     ended = last_replies(loaded.records) | {output.node: output.seq for output in tool_outputs(loaded.records)}
     return {node: seq for node, seq in ended.items() if step_of(node) == step}

@@ -93,7 +93,10 @@ def _environment() -> Environment:
 
 
 def _show_value(value: Any) -> Any:
-    """Return a value in the form that is shown. Texts of models or users lose controls of the writing direction."""
+    """Return a value as it is shown.
+
+    Control characters, such as those of the writing direction, are removed from texts.
+    """
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

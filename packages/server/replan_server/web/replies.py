@@ -1,4 +1,4 @@
-"""Replies of models and outputs of tools for pages: JSON with the findings at its lines, or two texts side by side.
+"""Replies of models and outputs of tools for pages: as JSON with findings at its lines, or as two texts side by side.
 
 Pure.
 """

@@ -48,7 +48,7 @@ class FormFields:
             raise HTTPException(403, "the form is not from this session; open the page again")
 
     def text(self, name: str) -> str:
-        """Return a field's text; empty if it is missing."""
+        """Return a field's text; empty if the field is missing."""
         value = self.data.get(name, "")
         return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
@@ -57,7 +57,7 @@ class FormFields:
         return [value for value in self.data.getlist(name) if isinstance(value, str)]
 
     def whole(self, name: str) -> int | None:
-        """Return a field's whole number; None if it is empty. Raises `UsageProblem`."""
+        """Return a field's whole number; None if the field is empty. Raises `UsageProblem`."""
         value = self.number(name)
         if value is None:
             return None
@@ -66,7 +66,7 @@ class FormFields:
         return int(value)
 
     def number(self, name: str) -> float | None:
-        """Return a field's number; None if it is empty. Raises `UsageProblem`."""
+        """Return a field's number; None if the field is empty. Raises `UsageProblem`."""
         text = self.text(name).strip()
         if not text:
             return None

@@ -90,7 +90,7 @@ async def go_on(site: Site, request: Request, who: Principal, form: FormFields) 
 
 
 async def fork(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Fork this run at an attempt, and show the fork."""
+    """Fork a run at an attempt, and show the fork."""
     run = request.path_params["run"]
     order = ForkOrder(
         at=form.text("at").strip(),
@@ -108,7 +108,7 @@ async def fork(site: Site, request: Request, who: Principal, form: FormFields) -
 
 
 async def undo(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Undo everything that an execution did, if the checkbox that confirms it is ticked."""
+    """Undo everything that an execution did, if the checkbox for confirmation is ticked."""
     run = request.path_params["run"]
     site.check_execute()
     if form.text("sure") != "yes":
@@ -126,7 +126,7 @@ async def show_plan_form(site: Site, request: Request, who: Principal) -> Respon
 
 
 async def edit_plan(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Judge an edited plan, and give it to its run. A rejected plan is shown again with the findings."""
+    """Check an edited plan, and give it to the run. A rejected plan is shown again with the findings."""
     run, text = request.path_params["run"], form.text("plan")
     dropped = [name for name in form.text("dropped").split("\n") if name] if form.text("drop") == "yes" else []
     person = who.client.removeprefix("user:") if who.client.startswith("user:") else ""
@@ -189,7 +189,7 @@ async def _plan_page(
 
 
 async def cancel(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Cancel a run, if the checkbox that confirms it is ticked."""
+    """Cancel a run, if the checkbox for confirmation is ticked."""
     del who
     run = request.path_params["run"]
     if form.text("sure") != "yes":

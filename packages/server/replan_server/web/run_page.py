@@ -1,4 +1,4 @@
-"""The page of one run: its questions, plan, checklist, budget and search, and the forms that act on it."""
+"""The page of one run: its questions, plan, checklist, budget and search, and the forms for actions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -65,7 +65,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of a run.
 
-    For a long run that is not in memory, the part that can be made from its row is sent first.
+    For a long run that is not in memory, the part that can be made from the run's row is sent first.
     """
     row = await site.engine.journal.row(request.path_params["run"])
     tab = request.query_params.get("tab", "plan")  # What is wrong is refused before anything is sent.
@@ -176,7 +176,7 @@ def _tab_part(request: Request, tab: str, parts: RunParts, lines: Sequence[Line]
 
 
 def _action_flags(site: Site, shown: ShownRun) -> dict[str, bool]:
-    """Return which actions the page offers, as values for the template. A run that was moved has no actions."""
+    """Return, for the template, which actions the page offers. A run that was moved has no actions."""
     here = shown.moved_to is None
     common = shown.common
     over = shown.status == "finished"
@@ -234,7 +234,7 @@ def _timeline(shown: ShownRun, parts: RunParts, now: float) -> Timeline | None:
 
 
 def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[TimelineBar, LiveReply | None]]:
-    """Return the open calls of a run that is driven. Each has its reply so far, if this process makes the call."""
+    """Return the open calls of a run that is driven. Each call has its reply so far, if this process makes the call."""
     if (
         parts.timeline is None
         or shown.status not in ("running", "waiting")
@@ -276,7 +276,7 @@ def _limits_text(limits: Limits) -> str:
 
 
 def _start_again_address(run: str, kind: str, *, executes: bool) -> str:
-    """Return the address of the form that starts a run like this one; empty if pages cannot start this kind."""
+    """Return the address of the form that starts another run like `run`; empty if pages cannot start this kind."""
     forms = {"planning": "/new"} | {interface.kind: f"/new/{interface.kind}" for interface in installed_interfaces()}
     forms |= {"execution": "/new/execution"} if executes else {}
     return f"{forms[kind]}?like={run}" if kind in forms else ""

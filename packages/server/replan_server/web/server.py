@@ -1,6 +1,7 @@
 """The HTTP server: Hypercorn under trio, for HTTP/1.1 only, with limits for connections and for slow readers.
 
-It listens on the loopback address. Behind a proxy, it may listen on another address. There it serves only the proxy.
+The server listens on the loopback address. Behind a proxy, it may listen on another address, where it serves only the
+proxy.
 """
 
 import socket
@@ -59,7 +60,7 @@ def loopback_names(port: int) -> frozenset[str]:
 def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.socket:
     """Return a socket that listens on a port of an address. The port 0 stands for any free port. Raises `UsageProblem`.
 
-    `option` is the command line option that sets the port. The error message names it.
+    `option` is the command line option that sets the port. The error message names this option.
     """
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
@@ -75,7 +76,10 @@ def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.s
 
 
 class _Connection:
-    """A connection that is closed if its client does not read. Hypercorn uses it in place of a `trio.SocketStream`."""
+    """A connection that is closed if its client does not read.
+
+    Hypercorn uses this class in place of `trio.SocketStream`.
+    """
 
     def __init__(self, stream: trio.SocketStream) -> None:
         self._stream = stream
@@ -96,7 +100,7 @@ class _Connection:
                     await self._stream.send_all(view[start : start + 2**16])
             except trio.TooSlowError:
                 await trio.aclose_forcefully(self._stream)  # Else Hypercorn goes on reading requests from it.
-                raise trio.BrokenResourceError("the client does not read") from None
+                raise trio.BrokenResourceError("the client does not read the response") from None
 
     async def send_eof(self) -> None:
         await self._stream.send_eof()
@@ -105,7 +109,7 @@ class _Connection:
         await self._stream.aclose()
 
     def close(self) -> None:
-        """Close the connection at once. Tasks that read from it or write to it then fail."""
+        """Close the connection at once. Tasks that use the connection then fail."""
         self.socket.close()
 
     def keep(self) -> None:
@@ -229,7 +233,10 @@ class Connections:
 
 
 def only(paths: Sequence[str], app: ASGIApp) -> ASGIApp:
-    """Return an app that serves only the given paths of another app. It answers 503 for all other paths."""
+    """Return an app that serves only the given paths of another app.
+
+    The returned app answers 503 for all other paths.
+    """
 
     async def limited(scope: Scope, receive: Receive, send: Send) -> None:
         refusal = PlainTextResponse(

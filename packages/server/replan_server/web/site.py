@@ -1,4 +1,4 @@
-"""State that the pages and the API of one server share: sessions, the proxy, and kept parts of pages."""
+"""The state that the pages and the API of one server share: sessions, the proxy, and kept parts of pages."""
 
 import hashlib
 import hmac
@@ -44,7 +44,7 @@ class RunParts:
     flow: Flow | None
     """The graph of the run's steps or gates; None if there is no graph yet."""
     drawing: Drawing | None
-    """The drawing of this graph; None if there is no graph, or if it is too large to be drawn."""
+    """The drawing of the graph; None if there is no graph, or if it is too large to be drawn."""
     checklist: Checklist | None
     """The checklist of an execution; None for other kinds."""
     calls: Sequence[str]
@@ -109,8 +109,8 @@ _USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
 def _user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
     """Return the user of a request through the proxy.
 
-    None if the request names no user, several users, or a user without rights. `key` signs the CSRF token in the user's
-    forms.
+    Return None if the request names no user, several users, or a user without rights. `key` signs the CSRF token in the
+    user's forms.
     """
     named = headers.getlist(proxy.user_header)
     if len(named) != 1 or not _USER.fullmatch(named[0]) or not key:
@@ -143,11 +143,11 @@ class Site(Service):
 
     port: int
     name: str
-    """The host name under which pages are served. It is random, and only this server has it (`new_name`)."""
+    """The host name under which pages are served. The name is random, and only this server has it (`new_name`)."""
     hosts: bool = True
     """Whether this server drives runs."""
     proxy: ProxyEntry | None = None
-    """The proxy before the server; None for a server that only this machine reaches."""
+    """The proxy in front of the server; None for a server that only this machine reaches."""
     answering: Answering | None = None
     """The people who may answer questions through links; None if nobody may."""
     form_key: str = ""

@@ -1,6 +1,6 @@
-"""The cost and the workflow of a run, for the form that starts it. They are updated when the fields change.
+"""The cost and the workflow of a run, for the form that starts it. Both are updated when the fields change.
 
-The form gets them with a GET request, which starts nothing and does not count as a write. Without scripts, a button
+The form gets both with a GET request, which starts nothing and does not count as a write. Without scripts, a button
 shows the form again.
 """
 
@@ -164,6 +164,6 @@ def _rows(site: Site, wanted: ModelAndLimits, usual_calls: int) -> tuple[tuple[s
     elif price == FREE:
         usd = f"at most {money(0)}"
     else:
-        usd = "what these calls cost; no limit in dollars is set" if most is None else f"at most {money(most)}"
+        usd = "the cost of these calls; no limit in dollars is set" if most is None else f"at most {money(most)}"
     calls = f"{format_count(limits.get('max_calls') or usual_calls, 'call')}, the limit"
     return ("Model", describe_model(choice.text)), ("At worst", calls), ("Money", usd)

@@ -1,4 +1,4 @@
-"""The pages that start a run: a form for each kind, filled from another run if the address names one."""
+"""The pages that start a run: a form for each kind. If the address names a run, its values fill the form."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -126,7 +126,7 @@ async def start_of_kind(
 
 
 def _order_in_form(interface: KindInterface, form: FormFields) -> BaseModel:
-    """Return the order of a kind's run in a form. Raises `UsageProblem` with the field as its place."""
+    """Return the order of a kind's run in a form. Raises `UsageProblem`, whose place is the wrong field."""
     values: dict[str, Any] = {}
     for name, drawn_as in _input_forms(interface).items():
         text = form.text(name)
@@ -229,14 +229,14 @@ async def _empty_form(site: Site, request: Request, who: Principal, kind: str, *
 
 
 def form_of(loaded: Loaded) -> str:
-    """Return the kind of form that starts runs like this one."""
+    """Return the kind of the form that starts another run like `loaded`."""
     return next(
         (interface.kind for interface in installed_interfaces() if interface.like(loaded) is not None), loaded.kind.name
     )
 
 
 def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
-    """Return the form values that start a run like this one, without names that clients may not use."""
+    """Return the form values that start another run like `loaded`, without names that clients may not use."""
     order = loaded.kind.views.asked(loaded.state)
     common = loaded.kind.run_state(loaded.state)
     values = {"problem": order.text, "plan_of": loaded.kind.made_from(loaded.state)}

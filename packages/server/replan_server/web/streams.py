@@ -5,8 +5,8 @@ says that the run was deleted. The id of an event is a cursor: the run, the numb
 facts without a record, such as a driver that has left. A client that reconnects sends its last cursor, so nothing is
 missed. Each page contains the cursor of its content.
 
-The event `reply` has no id, because no record contains it. It has the last part of a reply in progress, if this process
-makes the call.
+The event `reply` has no id, because no record contains it. The event has the last part of a reply in progress, if this
+process makes the call.
 """
 
 import hashlib
@@ -54,7 +54,10 @@ async def live(site: Site, request: Request, who: Principal) -> Response:
 
 
 class EventStream(Response):
-    """A response of server-sent events. It ends when one of its generators ends, or when the client has gone."""
+    """A response of server-sent events.
+
+    The response ends when one of its generators ends, or when the client has gone.
+    """
 
     def __init__(self, place: Place, *sources: AsyncGenerator[str, None]) -> None:
         super().__init__(headers={"content-type": "text/event-stream", "x-accel-buffering": "no"})
@@ -129,7 +132,10 @@ async def _replies(site: Site, who: Principal, run: str) -> AsyncGenerator[str, 
 
 
 async def cursor_of(site: Site, run: str) -> str:
-    """Return the cursor of a run, or of the home for an empty id. Call this before the data of the page are read."""
+    """Return the cursor of a run, or of the home for an empty id.
+
+    Call this function before the data of the page are read.
+    """
     if run:
         return cursor_at(await site.engine.journal.row(run))
     journal = site.engine.journal

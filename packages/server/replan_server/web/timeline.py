@@ -92,7 +92,7 @@ class DrawnBar:
 
     kind: str
     x: float
-    """Where it begins, in units of the drawing, from 0 to `WIDTH`."""
+    """Where the bar begins, in units of the drawing, from 0 to `WIDTH`."""
     length: float
     title: str
 

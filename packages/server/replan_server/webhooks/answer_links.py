@@ -35,9 +35,9 @@ class AnswerLink:
 
     person: str
     question: str
-    """The question that it answers, `RUN/ID`."""
+    """The question that the link answers, as `RUN/ID`."""
     until: int
-    """When it expires, in UTC seconds since 1970."""
+    """When the link expires, in UTC seconds since 1970."""
 
 
 def sign_link(answering: Answering, link: AnswerLink) -> str:
@@ -77,7 +77,7 @@ def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, a
 
 
 def confirmation(answering: Answering, token: str, answer: str, now: float) -> str:
-    """Return the code that confirms one answer through one link. It is valid for `CONFIRM_SECONDS`."""
+    """Return the code that confirms one answer through one link. The code is valid for `CONFIRM_SECONDS`."""
     until = int(now) + CONFIRM_SECONDS
     return f"{until}.{_text(_mac(answering.keys[0], 'confirm', _confirmation(until, token, answer)))}"
 

@@ -42,7 +42,7 @@ class OutgoingMessage:
     """A message about one record."""
 
     id: str
-    """Its id, made from the run's id and the record's number. A repeated message has the same id."""
+    """The id of the message, made from the run's id and the record's number. A repeated message has the same id."""
     seq: int
     at: float
     """When the record was appended (UTC seconds since 1970)."""
@@ -76,7 +76,7 @@ class Notification:
 def _notification_of(event: Any, run: str, at: float) -> Notification | None:
     """Return the content of the messages about an event of a run; None if the event has no messages.
 
-    `at` is the time of its record, in UTC seconds since 1970.
+    `at` is the time of the event's record, in UTC seconds since 1970.
     """
     match event:
         case ClarificationRequested():
@@ -125,12 +125,15 @@ class Webhook:
 
     @property
     def readers(self) -> Mapping[str, PersonEntry]:
-        """The people who read its messages, by name."""
+        """The people who read the webhook's messages, by name."""
         people = {} if self.answering is None else self.answering.people
         return {name: person for name, person in people.items() if self.name in person.webhooks}
 
     def gets(self, notification: Notification) -> bool:
-        """Return whether the webhook gets a message. If it has readers and people are asked, a reader must be asked."""
+        """Return whether the webhook gets a message.
+
+        If the webhook has readers and people are asked, at least one reader must be asked.
+        """
         if notification.event not in self.entry.events:
             return False
         readers, people = self.readers, notification.asked_people

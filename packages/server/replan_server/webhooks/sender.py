@@ -67,11 +67,13 @@ class PostResult:
     gone: bool = False
     """Whether the receiver wants no more messages."""
     after: float = 0.0
-    """The pause before the next try that the receiver asks for, in seconds."""
+    """The pause that the receiver asks for before the next try, in seconds."""
 
 
 def _open_client(url: str) -> "httpx2.AsyncClient":
-    """Return a client for one receiver. It uses the proxies of the environment, except for an address of this machine.
+    """Return a client for one receiver.
+
+    The client uses the proxies of the environment, except for an address of this machine.
 
     Raises the errors of httpx2 for a proxy variable that is not an address.
     """
@@ -127,7 +129,7 @@ class Channel:
 
 
 def by_webhook(entry: WebhookEntry) -> Channel:
-    """Return the channel to the receiver of a webhook. Opening it raises the errors of `_open_client`."""
+    """Return the channel to the receiver of a webhook. Opening the channel raises the errors of `_open_client`."""
 
     @asynccontextmanager
     async def open_post() -> AsyncIterator[Post]:
@@ -151,7 +153,7 @@ raises an error, the message is sent again later. `settings` are the settings of
 
 
 def by_plugin(name: str, entry: SenderEntry) -> Channel:
-    """Return the channel of a sender. Raises `UsageProblem` if it is not installed or cannot be used."""
+    """Return the channel of a sender. Raises `UsageProblem` if the sender is not installed or cannot be used."""
     send = SENDER_PLUGINS.get(name)
     if send is None:
         hint = nearest(name, SENDER_PLUGINS.names, kind="installed") or "install the distribution that provides it"
@@ -297,7 +299,10 @@ class Sender:
         return True
 
     def _gives_up(self, run: str, message: OutgoingMessage) -> bool:
-        """Return whether to give up a message that was not accepted: it is old, and this was not its first try."""
+        """Return whether to give up a message that was not accepted.
+
+        A message is given up if it is old, and this try was not the first.
+        """
         is_old = bool(self._failures.get(run)) and self._journal.now() - message.at >= GIVE_UP_SECONDS
         if is_old:
             self._log().error(f"{self._channel.topic}.given_up", run_id=run, message=message.id)

@@ -1,8 +1,9 @@
 """The tables of Procrastinate in a journal's database, and the trigger that makes its jobs.
 
 The tables are in their own schema, `replan_jobs`, so another Procrastinate in the same database is not touched. The
-trigger fires if a run without a driver becomes due or gets a message. It makes the job in the same transaction. A job
-is only a hint, so an error in making a job does not fail the transaction. The server only logs a warning.
+trigger fires if a run without a driver becomes due or gets a message. The trigger makes the job in the same
+transaction. A job is only a hint, so an error in making a job does not fail the transaction. The server only logs a
+warning.
 """
 
 import re

@@ -340,7 +340,7 @@ async def test_an_error_about_a_body_is_one_line_with_cause_place_and_next_step(
 async def test_an_error_about_a_run_names_the_addresses_and_keys_of_the_api(tmp_path):
     async with api(tmp_path, hosts=False) as (_, program):
         unknown = (await program.get("/api/runs/nonesuch")).json()["error"]
-        assert unknown == {"kind": "RunNotFound", "message": "no run 'nonesuch' (`GET /api/runs` lists them)"}
+        assert unknown == {"kind": "RunNotFound", "message": "no run 'nonesuch' (`GET /api/runs` lists the runs)"}
         run = (await program.post("/api/runs", {"problem": PROBLEM, "model": "plans"})).json()["run_id"]
         empty = (await program.post(f"/api/runs/{run}/messages", {"text": " "})).json()["error"]
         assert empty["place"] == "text"

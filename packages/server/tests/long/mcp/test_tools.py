@@ -77,7 +77,7 @@ async def test_a_plan_is_checked_without_a_run(tmp_path, monkeypatch):
 
 async def test_an_error_names_arguments_and_says_what_a_client_can_do_next(tmp_path, monkeypatch):
     async with served(tmp_path, monkeypatch) as home, home.client() as client:
-        unknown = "no run 'nonesuch' (the resource replan://runs lists them)"
+        unknown = "no run 'nonesuch' (the resource replan://runs lists the runs)"
         for tool in ("status", "result", "wait", "cancel", "questions"):
             assert await refused(client, tool, id="nonesuch") == unknown
         with pytest.raises(MCPError, match=re.escape(unknown)):
