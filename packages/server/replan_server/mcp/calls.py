@@ -17,7 +17,7 @@ from replan_server.service.service import Service
 from runtime.core.errors import UsageProblem
 
 TASKS = "io.modelcontextprotocol/tasks"
-"""The name of the extension for tasks. With it, a call that starts a run returns a task."""
+"""The name of the extension for tasks. With the extension, a call that starts a run returns a task."""
 ANSWER_BYTES_MAX = 1024 * 1024
 """The largest number of bytes in one answer as JSON. An answer is sent twice, as text and as a structure."""
 LOCAL = Principal("mcp", "control")

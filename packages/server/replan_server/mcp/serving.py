@@ -1,4 +1,7 @@
-"""Serves a home over MCP until a stop, with a host beside it. Stores the key that seals the state of clients."""
+"""Serves a home over MCP, and drives its runs, until a stop is requested.
+
+Stores the key that seals the state of clients.
+"""
 
 import fcntl
 import json

@@ -53,7 +53,10 @@ class DatabaseAddress:
 
 
 def parse_address(url: str, place: str = "") -> DatabaseAddress:
-    """Return the address in a URL. Raises `UsageProblem`, which names `place` and shows no part of the URL."""
+    """Return the address of a journal from its URL.
+
+    Raises `UsageProblem`, which names `place` and shows no part of the URL.
+    """
     try:
         parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
     except Error:

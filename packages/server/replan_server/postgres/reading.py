@@ -53,7 +53,7 @@ READ_AT_ONCE = 20
 """The number of runs that are read together. Fewer messages let other processes wait less."""
 
 SHARED_BYTES = 16 * 1024 * 1024
-"""The cache of texts is cleared when the texts of other runs in it have more than this number of bytes."""
+"""The largest size of the cache of texts, in bytes. A larger cache is cleared before the next read."""
 
 _DRIVABLE = "(%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
 _FREE = "(owner IS NULL OR lease_end <= %(now)s OR owner = ANY(%(dead)s::text[]))"

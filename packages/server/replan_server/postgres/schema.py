@@ -157,7 +157,7 @@ APP = (
 ARCHIVE = (*APP, *(f"GRANT DELETE ON replan.{table} TO {{role}}" for table in ("runs", "positions", *_ADDED)))
 
 ROLES = {"app": APP, "archive": ARCHIVE, "reader": READER}
-"""The rights of each kind of role: `app` drives runs, `archive` also deletes them, `reader` only reads."""
+"""The rights of each kind of role: `app` drives runs, `archive` also deletes runs, `reader` only reads."""
 
 Rights = Mapping[str, tuple[str, ...]]
 

@@ -90,7 +90,7 @@ MARK = (
     "INSERT INTO replan.writers (id, last) VALUES (%s, %s)"
     " ON CONFLICT (id) DO UPDATE SET last = excluded.last, at = clock_timestamp()"
 )
-"""The statement that marks a transaction. By the mark, the writer finds out later whether the transaction was
+"""The statement that marks a transaction. With the mark, the writer can find out later whether the transaction was
 committed.
 """
 
@@ -106,7 +106,7 @@ _TOTALS = (
 )
 INSERT = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
 TEXT = ("bytea", "bytea")
-"""The types of the columns of a text. The next constants have the same form."""
+"""The types of the columns of the table `texts`. The next constants have the types of other tables."""
 MESSAGE = ("bigint", "bigint", "bytea", "bytea", "float8", "bytea")
 RECORD = ("bigint", "bigint", "float8", "bigint", "bigint", "boolean", "bytea", "bytea")
 NAMED = ("bytea", "bigint")

@@ -30,7 +30,7 @@ class AgUiMessage(AgUiBody):
     role: str
     """The author of the message. Only messages of the role `user` are read."""
     content: Any = None
-    """A text, or a list of parts. Only parts of the type `text` are read."""
+    """A text, or a list of parts. In a message of the user, all parts must have the type `text`."""
 
     @property
     def text(self) -> str:

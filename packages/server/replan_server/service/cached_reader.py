@@ -36,7 +36,7 @@ the whole run.
 """
 
 _FOLDS = trio.CapacityLimiter(1)
-"""Lets only one run at a time be folded in a thread, because folding takes a whole processor."""
+"""Limits folding in threads to one run at a time, because folding takes a whole processor."""
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class _Kept:
         return mark * MARK, self.marks[mark]
 
     def with_records(self, new: Sequence[Record[Any]]) -> "_Kept":
-        """Return the run after more records. Nothing is changed in place, so any thread may call this method."""
+        """Return the run with more records. Nothing is changed in place, so any thread may call this method."""
         state, marks, loaded = self.loaded.state, list(self.marks), self.loaded
         for record in new:
             state = loaded.kind.machine.evolve(state, record.event)

@@ -29,7 +29,7 @@ QUESTIONS_MAX = 200
 """The largest number of questions in one answer."""
 
 _CHECKS = trio.CapacityLimiter(1)
-"""Lets one plan at a time be checked, because a check may use a whole processor for some seconds."""
+"""Limits checks to one plan at a time, because a check may use a whole processor for some seconds."""
 
 
 async def status(request: ProgramRequest) -> Mapping[str, Any]:

@@ -169,7 +169,7 @@ Form = AnswerForm | Literal["review"]
 
 
 def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a question with its texts in words, and with the keys that its form needs.
+    """Return a question with readable texts, and with the keys that its form needs.
 
     The added keys are:
 

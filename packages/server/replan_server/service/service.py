@@ -31,7 +31,7 @@ WAITING_MAX = 100
 async def _resume_requested(
     engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
 ) -> None:
-    """Drive each run whose id is received, until the run rests. At a stop, park all these runs."""
+    """Drive each run whose id is received, until the run rests. When a stop is requested, park all these runs."""
     driven_runs: set[str] = set()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_at, stop, runs)

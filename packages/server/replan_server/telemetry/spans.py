@@ -69,7 +69,7 @@ class SpanLink:
     """A relation to a span of another run."""
 
     run: str
-    """The id of the other run. The link is to the span of that whole run."""
+    """The id of the other run. The link leads to the span of the whole other run."""
     relation: str
     """The role of the other run: `parent`, `child` or `made_from`."""
 

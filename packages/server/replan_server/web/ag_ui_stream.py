@@ -37,7 +37,7 @@ from runtime.core.names import RUN_ID
 from runtime.logs.terminal_text import clean
 
 AgUiEvent = dict[str, Any]
-"""An event in its sent form: its `type`, and its fields in camel case."""
+"""An event as it is sent: its `type`, and its fields in camel case."""
 PROTOCOL = "1.0"
 
 

@@ -32,7 +32,7 @@ from replan_server.webhooks.messages import ANSWERING, OPENING
 
 LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
 PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, "/static/")
-"""The beginnings of the paths that are also served at the loopback address. None of them reads or sets a cookie."""
+"""The beginnings of the paths that are also served at the loopback address. These paths read and set no cookie."""
 CACHED = "public, max-age=31536000, immutable"
 """The caching header of files that pages load. Their addresses change with their content."""
 

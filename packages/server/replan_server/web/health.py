@@ -35,7 +35,7 @@ class Health:
     stopping: Callable[[], bool]
     """Whether a stop is requested."""
     serving: bool = False
-    """Whether the process serves. A host serves once it is present in the journal."""
+    """Whether the process serves. A host serves after it has registered in the journal."""
     _asked: float = field(default=float("-inf"), init=False)
     _answers: bool = field(default=False, init=False)
     _asking: trio.Lock = field(default_factory=trio.Lock, init=False)

@@ -146,7 +146,7 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
 SAME = "unchanged"
 """The label of the choice that keeps the run's own model, workflow or policy."""
 OTHERS_MAX = 200
-"""The largest number of attempts of each run that the page offers for a comparison. It offers the last attempts."""
+"""The largest number of attempts of each run that the page offers for a comparison. The last attempts are offered."""
 
 
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:

@@ -52,7 +52,7 @@ ROWS_MAX = 200
 STEPS_OPEN = 30
 """The largest number of steps of a plan that is shown open. A longer plan is collapsed."""
 SAID_MAX = 200
-"""The largest number of messages and answers that a page shows. It shows the newest."""
+"""The largest number of messages and answers that a page shows. The newest are shown."""
 LISTS: Mapping[str, tuple[str, ...]] = {
     "plan": ("steps", "lines"),
     "graph": (),

@@ -130,7 +130,7 @@ async def inbox(site: Site, request: Request, who: Principal) -> Response:
 
 
 async def show_question(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of one open question. Links in notifications lead here."""
+    """Return the page of one open question. Links in notifications lead to this page."""
     question = await _question(site, request)
     return page(site, who, "question.html", {**question, "back": "/", "trouble": "", "typed": ""})
 

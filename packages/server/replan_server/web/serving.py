@@ -44,7 +44,7 @@ async def serve_home(
     report: Report,
     opened: Callable[[str], None],
 ) -> None:
-    """Serve the pages of a home until a stop is requested. With `hosts`, also drive its runs.
+    """Serve the pages of a home until a stop is requested. With `hosts`, also drive the runs of the home.
 
     `opened` is called when the server listens, with the one-time address, or with the public address of the `proxy`.
     Without a proxy, `listen` must be the loopback address. With a `health_port`, health checks are also answered on

@@ -33,7 +33,7 @@ RUNS_MAX = 8
 """The largest number of runs whose parts are kept. The parts that were used least recently are dropped first."""
 
 _MAKERS = trio.CapacityLimiter(1)
-"""Lets the parts of only one run at a time be made in a thread, because making them takes a whole processor."""
+"""Limits making parts in threads to one run at a time, because it takes a whole processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class PartsMaker:
     async def parts(self, shown: ShownRun) -> RunParts:
         """Return the parts of a run.
 
-        The parts follow from the run's records, its status and the unread messages of its inbox.
+        The parts depend only on the run's records, its status and the unread messages of its inbox.
         """
         if shown.with_inbox is not shown.loaded.state:
             return await _make_aside(shown)

@@ -48,7 +48,7 @@ class StartCost:
     """The cost of the run that the fields of a form describe."""
 
     rows: tuple[tuple[str, str], ...] = ()
-    """The model, the most calls and the most money, with labels; empty if there is a problem."""
+    """The model, the largest number of calls and the largest cost, with labels; empty if there is a problem."""
     trouble: str = ""
     """Why the run cannot be started; empty if it can be started."""
     lacking: str = ""

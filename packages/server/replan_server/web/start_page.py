@@ -75,14 +75,17 @@ async def show_form(site: Site, request: Request, who: Principal) -> Response:
 async def show_form_of_kind(interface: KindInterface, site: Site, request: Request, who: Principal) -> Response:
     """Return the page that starts a run of an installed kind.
 
-    The query may name a run that fills the form, and offered names for its fields.
+    The query may name a run whose values fill the form, and names for the fields.
     """
     typed = {name: text[:64] for name in interface.names if (text := request.query_params.get(name))}
     return await _empty_form(site, request, who, interface.kind, **typed)
 
 
 async def show_execution_form(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page that executes a plan. The query may name the plan's run, or an execution that fills the form."""
+    """Return the page that executes a plan.
+
+    The query may name the plan's run, or an execution whose values fill the form.
+    """
     site.check_execute()
     return await _empty_form(site, request, who, "execution", plan_of=request.query_params.get("plan_of", "")[:64])
 

@@ -96,7 +96,7 @@ def _confirmation(until: int, token: str, answer: str) -> bytes:
 
 
 def _mac(key: bytes, use: str, payload: bytes) -> bytes:
-    """Return the signature of bytes for one use. A signature for another use differs."""
+    """Return the signature of bytes for one use. A signature is not valid for another use."""
     return hmac.new(key, f"replan {use}\n".encode() + payload, hashlib.sha256).digest()
 
 

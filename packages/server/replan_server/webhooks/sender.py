@@ -117,7 +117,8 @@ async def post(client: "httpx2.AsyncClient", entry: WebhookEntry, message: Outgo
 
 
 Post = Callable[[OutgoingMessage, float], Awaitable[PostResult]]
-"""Tries once to send a message, at a time in UTC seconds since 1970. Failures are returned, not raised."""
+"""A function that tries once to send a message, at a time in UTC seconds since 1970. Failures are returned, not raised.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ _PLACE = (
 
 @asynccontextmanager
 async def open_dispatcher(address: DatabaseAddress) -> AsyncIterator["ProcrastinateDispatcher"]:
-    """Register one worker in a journal's database. Make the tables of the queues if they are missing.
+    """Yield the dispatcher of one worker. Make the tables of the queues if they are missing.
 
     Raises `JournalUnreachable`, `JournalUnreadable`.
     """
