@@ -40,7 +40,7 @@ CLIENTS_MAX = 1000
 """The number of clients above which clients without a recent action are forgotten."""
 
 KEEP_CONNECTION: ContextVar[Callable[[], None]] = ContextVar("keep_connection", default=lambda: None)
-"""A function that marks the current connection as a known client's. Known connections are not closed to make room.
+"""A function that marks the current connection as a known client's. To make room, other connections are closed first.
 
 Over stdio, the function does nothing.
 """

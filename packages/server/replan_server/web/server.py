@@ -113,7 +113,7 @@ class _Connection:
         self.socket.close()
 
     def keep(self) -> None:
-        """Mark the client of the connection as known, so that the connection is not closed to make room."""
+        """Mark the client of the connection as known. To make room, connections of other clients are closed first."""
         self.is_known = True
 
 
