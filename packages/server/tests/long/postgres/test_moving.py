@@ -19,7 +19,7 @@ async def test_the_role_archive_may_move_runs_and_the_role_app_may_only_copy_the
     upgrade(url, {"archive": "keeper", "app": "worker"}, nobody)
     await filled(url)
     target = f"sqlite:{tmp_path / 'old' / 'journal.sqlite3'}"
-    with pytest.raises(JournalUnreadable, match="use a role with the rights"):
+    with pytest.raises(JournalUnreadable, match="use a role with the needed rights"):
         move(server.url(DATABASE, user="worker"), target)
     assert len(await ids(url)) == 3
     assert move(server.url(DATABASE, user="keeper"), target) == {}

@@ -197,7 +197,7 @@ async def test_a_client_cannot_have_more_runs_under_way_by_going_on_with_those_t
         assert (await program.post("/api/runs", order, key="2")).status_code == 201
         answer = await program.post(f"/api/runs/{first}/limits", {"max_calls": 20})
         assert answer.status_code == 429
-        assert "it is recorded" in answer.json()["error"]["message"]
+        assert "the message is recorded" in answer.json()["error"]["message"]
         assert (await program.post(f"/api/runs/{first}/resume")).status_code == 429
         assert (await program.post(f"/api/runs/{first}/messages", {"text": "Use 3.12"})).status_code in (200, 429)
 
