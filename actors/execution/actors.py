@@ -1,4 +1,4 @@
-"""The actors of an execution: tools, the model that writes files, the planner, the prover and the clock."""
+"""The actors of an execution: the tools, the model that writes files, the planner, the plan's guard and the clock."""
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
@@ -22,22 +22,22 @@ from actors.tools.workspace import open_workspace
 from runtime.drive.actor import Actor
 
 FILES_SIDE_BY_SIDE = 16
-"""How many files the models of one run may write at a time."""
+"""The largest number of files that the model of one run writes at a time."""
 WAITS_MAX = 1024
-"""How many waits may be open at a time: one per back-off, the deadline, and the expiry of each question."""
+"""The largest number of open waits. Each back-off, the deadline, and the expiry of each question is one wait."""
 GUARD_SECONDS = 300.0
-"""The time limit of a proof that can be interrupted, in seconds. The plan guards limit their own work."""
+"""The time limit of a guard that proves a plan in a thread, in seconds. The plan guards limit their own work."""
 
 
 @asynccontextmanager
 async def open_actors(
     run: str, config: ExecutionConfig, resources: Resources, at_work: Collection[str] = ()
 ) -> AsyncIterator[list[Actor[Any, Any]]]:
-    """Yield the actors of an execution, with its workspace locked.
+    """Lock the workspace of an execution, and yield the actors of the execution.
 
     Raises `UsageProblem` if another run works in the workspace.
 
-    `at_work` are the nodes of the attempts that have not ended. The worktrees of these attempts are kept.
+    `at_work` lists the nodes of the attempts that have not ended. The worktrees of these attempts are kept.
     """
     with open_workspace(config.workspace, resources.home, run) as workspace:
         await trio.to_thread.run_sync(clear_worktrees, workspace, at_work)

@@ -1,7 +1,7 @@
 """Applies the results of requests to an attempt. Pure: each function returns the attempt after an event.
 
-A call of an unrepeatable tool that breaks off may have done its work. Then a person says whether the call did its work.
-If a check could not run, the next attempt begins with the check.
+If a call of a tool that is not repeatable breaks off, a person says whether the call did its work. If a check could not
+run, the next attempt begins with the check.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ def phases_of(config: ExecutionConfig, plan: ReadyPlan, step: str) -> tuple[Atte
     phases: list[AttemptPhase] = [AttemptPhase.APPROVE] if config.needs_approval(step, plan) else []
     snapshot = [AttemptPhase.SNAPSHOT] if config.snapshots else []
     match act:
-        case ToolUse(agent=AgentTerms()):  # Its work is checked in a worktree, before it is merged.
+        case ToolUse(agent=AgentTerms()):  # The work is checked in a worktree before the merge.
             phases += [AttemptPhase.PRE_CHECK] if act.pre_check else []
             phases += [AttemptPhase.BASE, AttemptPhase.ACT, AttemptPhase.DIFF]
             phases += [phase for check in checks for phase in _phases_of_check(check)]
@@ -74,7 +74,7 @@ def _phases_of_check(check: Use) -> list[AttemptPhase]:
 def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: str = "") -> ToolUse | None:
     """Return the tool call of the current phase; None if the phase calls no tool.
 
-    A new snapshot is compared with `since`.
+    If the call takes a snapshot, this snapshot is compared with the snapshot `since`.
     """
     act, *checks = plan.uses(config.tools, attempt.step)
     match attempt.phase:
@@ -110,7 +110,7 @@ def tool_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt, since: 
 
 
 def person_use(config: ExecutionConfig, plan: ReadyPlan, attempt: Attempt) -> PersonUse | None:
-    """Return the work of a person in the attempt's current phase; None if the phase needs no person."""
+    """Return what a person must do in the attempt's current phase; None if the phase needs no person."""
     act, *checks = plan.uses(config.tools, attempt.step)
     use: Use | None = None
     if attempt.phase is AttemptPhase.ACT:
@@ -149,9 +149,9 @@ def first_attempt(state: State, step: str) -> Attempt:
 
 
 def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:
-    """Return the attempt after a failed attempt in the same visit.
+    """Return the attempt that follows a failed attempt in the same visit.
 
-    If the work is done, but its check or merge could not run, the next attempt begins with the check or merge.
+    If the failed attempt did its work, but the check or the merge could not run, the next attempt begins there.
     """
     is_done = attempt.phase in _AFTER_WORK and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
     todo = phases
@@ -179,8 +179,8 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
 def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
     """Return the attempt after the tool call of its current phase has ended.
 
-    If a failure is expected, a failed call passes, and a successful call fails. A call that was cut off fails the
-    attempt if another attempt does no harm. If another attempt may do harm, a person must say what the call has done.
+    If the call is expected to fail, a failed call passes the phase, and a successful call fails the phase. A call that
+    was cut off fails the attempt if another attempt does no harm. Otherwise a person must say what the call did.
     """
     # Another attempt does no harm: the call may be repeated, was not made, or its agent's work is not merged yet.
     may_retry = use.repeatable or event.not_made or use.agent is not None
@@ -200,7 +200,7 @@ def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attem
             return fail_phase(attempt, faults.transient_failure(attempt, use.tool, event.reason))
         case ToolOutcome.BROKEN if may_retry:
             return fail_phase(attempt, faults.broken_call(attempt, use.tool, event))
-        case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN:  # It may have done its work.
+        case ToolOutcome.TRANSIENT | ToolOutcome.BROKEN:  # The call may have done its work.
             return replace(attempt, open=False, unsure=True)
         case ToolOutcome.UNKNOWN if event.question_id is not None:
             finding = faults.unknown_outcome(attempt, use.tool, event.reason)
@@ -221,7 +221,8 @@ def apply_output(attempt: Attempt, step: Step, use: ToolUse, output: str, values
     chosen = [item for item in step.outcomes if item.name == outcome]
     if step.outcomes and not chosen:
         known = ", ".join(item.name for item in step.outcomes)
-        return fail_phase(attempt, faults.unreadable_output(attempt, use.tool, f"is none of {known}", output))
+        problem = f"matches none of the outcomes {known}"
+        return fail_phase(attempt, faults.unreadable_output(attempt, use.tool, problem, output))
     added = step.effects.union(*(item.effects for item in chosen))
     found = find_values(use.values, added, output)
     if found.problem:
@@ -260,5 +261,5 @@ def _record_told_outcome(attempt: Attempt, answer: str) -> Attempt:
         case str() if answer == NOT_RUN:
             return replace(attempt, open=False, unsure=False)
         case _:
-            finding = faults.unknown_outcome(attempt, "", "nobody has said what became of the call")
+            finding = faults.unknown_outcome(attempt, "", "nobody has answered the question about the call")
             return replace(attempt, open=False, unsure=False, result="unknown", findings=(finding,))

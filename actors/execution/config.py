@@ -1,4 +1,4 @@
-"""The configuration of an execution. It is stored by content at the start, and holds all that later decisions use."""
+"""The configuration of an execution: everything that later decisions use. The first event stores it as JSON."""
 
 import json
 import operator
@@ -24,7 +24,7 @@ from runtime.core.events import Value
 from runtime.core.ledger import Price
 
 Approval = Literal["each", "risky", "none"]
-"""Which attempts a person must approve first: all attempts, attempts with a risky tool, or none."""
+"""Which attempts a person must approve first: all, only risky or irreversible attempts, or none."""
 WRITE_FILE = "write_file"
 HAND_TO_AGENT = "hand_to_agent"
 
@@ -55,7 +55,7 @@ class ExecutionConfig(Value):
     planning: RunConfig | None
     """The configuration of the planning runs that make new plans; None if no new plan can be made."""
     author_lacks: str = Field(default="", exclude_if=lambda text: not text)
-    """Why the model can make no plan for these tools, as a clause; empty if the model can plan."""
+    """Why the model cannot make a plan for these tools, as a clause; empty if the model can plan."""
     replans_max: int = Field(ge=0)
     """The largest number of replans, until the run is reopened."""
     questions_max: int = Field(ge=0)
@@ -91,7 +91,7 @@ class ExecutionConfig(Value):
         return PromptTemplate(self.prompts.entries[HAND_TO_AGENT], self.prompts)
 
     def needs_approval(self, step: str, program: "ReadyPlan") -> bool:
-        """Return whether a person must approve an attempt at a step before it begins."""
+        """Return whether a person must approve an attempt at a step before the attempt begins."""
         uses = [use for use in program.uses(self.tools, step) if not isinstance(use, PersonUse)]
         match self.approval:
             case "none":
@@ -104,9 +104,9 @@ class ExecutionConfig(Value):
 
 
 class ReadyPlan:
-    """A plan that is ready to be executed: typed, compiled, and with the names of its nodes.
+    """A plan that is ready to be executed: parsed and compiled, with a name for the nodes of each step.
 
-    Two such plans are equal if they have the same JSON.
+    Two ready plans are equal if they have the same JSON.
     """
 
     def __init__(self, text: str) -> None:
@@ -131,19 +131,19 @@ class ReadyPlan:
 
     @cached_property
     def needed_by(self) -> tuple[int, ...]:
-        """For each token, the bit set of the steps that need it."""
+        """For each token, the bit set of the steps that need this token."""
         return _invert(self.program.needs, len(self.program.tokens))
 
     @cached_property
     def waited_for_by(self) -> tuple[int, ...]:
-        """For each step, the bit set of the steps that depend on it."""
+        """For each step, the bit set of the steps that depend on this step."""
         return _invert(self.program.dependencies, len(self.program.steps))
 
     def ready_after(self, ready: tuple[int, ...], before: Configuration, now: Configuration) -> tuple[int, ...]:
-        """Return the steps that may start in the configuration `now`, ascending.
+        """Return the indices of the steps that may start in the configuration `now`, in ascending order.
 
-        `ready` are the steps that could start in `before`. Only steps that the change from `before` to `now` can affect
-        are looked at. So the time per step does not grow with the plan.
+        `ready` lists the steps that could start in the configuration `before`. Only the steps that the change from
+        `before` to `now` can affect are checked. So the time of this method does not grow with the size of the plan.
         """
         touched = different = before.pending ^ now.pending
         for index in bits(different):
@@ -156,7 +156,7 @@ class ReadyPlan:
         return tuple(sorted([*(index for index in ready if not touched >> index & 1), *fresh]))
 
     def uses(self, tools: ToolSet, step: str) -> "tuple[ToolUse | ModelUse | PersonUse, ...]":
-        """Return the use that executes a step, and then the use that checks it if the step has a guard."""
+        """Return how a step is executed and, if the step has a guard, how the step is checked."""
         check = tools.guard_use(self.by_id[step])
         act = tools.generator_use(self.by_id[step])
         return (act,) if check is None else (act, check)
@@ -168,7 +168,10 @@ class ReadyPlan:
 
 
 def _invert(bit_sets: Sequence[int], count: int) -> tuple[int, ...]:
-    """Return one bit set for each of `count` members: the positions in `bit_sets` of the sets that contain it."""
+    """Invert bit sets. Item N of the result is the set of the positions in `bit_sets` whose sets contain N.
+
+    The result has `count` items.
+    """
     owners = [0] * count
     for index, bit_set in enumerate(bit_sets):
         for member in bits(bit_set):
@@ -178,11 +181,11 @@ def _invert(bit_sets: Sequence[int], count: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def read_config(text: str) -> ExecutionConfig:
-    """Return the configuration with which a run was started, from its JSON. Equal texts give the same object."""
+    """Return the configuration of an execution from its JSON. Equal texts return the same object."""
     return ExecutionConfig.model_validate_json(text)
 
 
 @lru_cache(maxsize=64)
 def ready_plan(text: str) -> ReadyPlan:
-    """Return a plan that is ready to be executed, from its JSON. Equal texts give the same object."""
+    """Return a plan that is ready to be executed, from its JSON. Equal texts return the same object."""
     return ReadyPlan(text)

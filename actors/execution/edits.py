@@ -27,18 +27,18 @@ def edit_problem(state: State) -> str:
     if state.run.finished is not None:
         return "the run has finished"
     if state.undoing is not None:
-        return "everything is being undone"
+        return "the run is undoing everything"
     if state.ending is not None:
         return "the run is about to end"
     if state.replan is not None and state.replan.edit is not None:
-        return f"{state.replan.edit.who} has edited the plan, and the run has not taken that up yet"
+        return f"{state.replan.edit.who} has edited the plan, and the run does not use the edited plan yet"
     return "" if rest_of_plan(state)["steps"] else "every step is done"
 
 
 def rest_of_plan(state: State) -> dict[str, Any]:
     """Return the remaining part of the current plan, as JSON.
 
-    It has the unfinished steps, and starts from the tokens that hold.
+    The result has the unfinished steps. Its initial state is the set of the tokens that hold.
     """
     value = dict(with_constraints(state.plan.json, state.constraints))
     left = without_steps(value, _done_steps(state))
@@ -49,9 +49,9 @@ def rest_of_plan(state: State) -> dict[str, Any]:
 
 
 def edited_plan(state: State, text: str) -> str:
-    """Return the plan that an edit makes now, as JSON. `text` is the edited plan as JSON.
+    """Return the plan with which the run continues after an edit, as JSON. `text` is the edited plan as JSON.
 
-    Finished steps are left out, and the constraints on every plan are added.
+    The result leaves out finished steps, and adds the constraints on every plan.
     """
     return json.dumps(state.config.tools.with_undo(_edited_rest(state, json.loads(text))), sort_keys=True)
 
@@ -62,7 +62,9 @@ def _edited_rest(state: State, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _done_steps(state: State) -> frozenset[str]:
-    """Return the steps of the current plan that will not be done again; empty for a policy, a plan of repeatable steps.
+    """Return the steps of the current plan that will not be done again.
+
+    The result is empty for a policy (a plan of repeatable steps).
 
     A failed step is done again, unless the plan goes on after its failure.
     """
@@ -97,7 +99,7 @@ def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, 
 
 
 def check_edit(state: State, value: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return why an edited plan (JSON) is refused before it is proved; empty if there is no reason."""
+    """Return the findings that refuse an edited plan (JSON) before its proof; empty if no finding does."""
     plan, findings = read_plan(dict(value))
     if plan is None:
         return tuple(finding for finding in findings if finding.severity == "error")
@@ -105,7 +107,7 @@ def check_edit(state: State, value: Mapping[str, Any]) -> tuple[Finding, ...]:
     if found:
         return found
     begins = read_plan(_edited_rest(state, value))[0] or plan
-    hint = f"name what {state.config.tools.source or 'a tools file'} binds"
+    hint = f"use a name that {state.config.tools.source or 'a tools file'} binds"
     return tuple(
         Finding(code=Code.UNBOUND, message=f"no tool implements {name}; {hint}")
         for name in state.config.tools.unbound(begins, state.values.keys())
@@ -117,7 +119,7 @@ def _changed_done_steps(state: State, value: Mapping[str, Any]) -> Iterator[Find
     for step in value["steps"]:
         name = step.get("step_id")
         if name in done and _work(step) != _work(_step_json(state, name)):
-            message = f"the step {name!r} is done already; give the new work another id"
+            message = f"the step {name!r} is done already and cannot be changed; give the new step another id"
             yield Finding(code=Code.EDIT_DONE, message=message, where=name)
 
 
@@ -141,7 +143,7 @@ def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanE
         return refuse_message(message, problem.cause)
     fields = edit_fields(body, message)
     shown = body.get("approves") if fields["via"] in PEOPLE else None
-    # The person has not seen a step that began to wait after the plan was opened. Such a step has its own question.
+    # The person has not seen a step that began to wait after the plan was opened. That step has its own question.
     approves = tuple(step for step in waiting_approvals(state) if isinstance(shown, list) and step in shown)
     return PlanEdited(**fields, plan=make_storable(json.dumps(value, sort_keys=True)), approves=approves)
 

@@ -1,7 +1,8 @@
-"""The events of an execution: one closed union, named in the past tense. Those that ask for work end in `Requested`.
+"""The events of an execution: one closed union, named in the past tense. Names of requests end in `Requested`.
 
-A step costs few records: the requests and results of its phases, and `StepSettled`. The `StepSettled` records in order
-are the trace. The ids are explained in `actors.execution.ids`. Events of every kind of agent are in `actors.run`.
+A step makes few records: the requests and results of its phases, and one `StepSettled`. The sequence of the
+`StepSettled` records is the trace. `actors.execution.ids` explains the ids. The events that all kinds of runs share are
+in `actors.run`.
 """
 
 import operator
@@ -35,16 +36,16 @@ class StepOutcome(StrEnum):
 
 
 class TroubleCause(StrEnum):
-    """Why an execution cannot go on with its plan. The policy then decides what follows."""
+    """Why an execution cannot go on with its plan. The policy or a person then decides how to continue."""
 
-    ESCALATED = "escalated"  # a step failed, and the plan hands the failure over
+    ESCALATED = "escalated"  # a step failed, and the plan does not handle the failure
     UNKNOWN_OUTCOME = "unknown_outcome"  # nobody knows whether the tool of a step has run
     ASSUMPTION_BROKEN = "assumption_broken"  # a step failed, but the plan says that it never fails
     INVARIANT_BROKEN = "invariant_broken"  # the tokens break an invariant of the plan
     DEAD_END = "dead_end"  # no step is ready, and the goal does not hold
     GOAL_FAILED = "goal_failed"  # a goal that others depend on is out of reach
     REQUIREMENT_VIOLATED = "requirement_violated"  # a step did something that a requirement forbids
-    REQUIREMENTS_CHANGED = "requirements_changed"  # the user has said so
+    REQUIREMENTS_CHANGED = "requirements_changed"  # the user has sent a new requirement
     REPLAN_FAILED = "replan_failed"  # no new plan was found or proved
     STEP_FORBIDDEN = "step_forbidden"  # a ready step uses something that a requirement forbids
     PLAN_REJECTED = "plan_rejected"  # the new plan of a replan does not pass the proof, or cannot be executed
@@ -54,24 +55,24 @@ class TroubleCause(StrEnum):
 
 
 class ExecutionStarted(Started):
-    """An execution began. It is the first event, and holds all that later decisions depend on."""
+    """An execution began. This first event has everything that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("pinned",)
     kind: Literal["execution_started"] = "execution_started"
     pinned: str
-    """The JSON of everything that later decisions use."""
+    """The configuration of the execution, as JSON."""
     plan_of: str = ""
     """The id of the planning run that made the plan, if one did."""
 
 
 class FileRequested(CallRequested):
-    """A model was asked to write a file. The node is the node of an attempt's phase."""
+    """A model was asked to write a file. The node is that of an attempt's phase."""
 
     kind: Literal["file_requested"] = "file_requested"
 
 
 class FileReplied(Replied):
-    """A model replied with a file. The file is written next."""
+    """A model replied with a file. A complete file is written next."""
 
     kind: Literal["file_replied"] = "file_replied"
 
@@ -85,7 +86,7 @@ class ReplanRequested(CallRequested):
 
 
 class ReplanReplied(Replied):
-    """The planning run of a replan ended. The content is its result (`actors.planning.replanning`)."""
+    """The planning run of a replan ended. The content is the run's result (`actors.planning.replanning`)."""
 
     kind: Literal["replan_replied"] = "replan_replied"
 
@@ -94,9 +95,9 @@ ExecutionCall = FileRequested | ReplanRequested
 
 
 class ExecutionCallReissued(CallReissued):
-    """A request for a file, made by an earlier driver, was made again. A fork also requests a planning run again.
+    """A driver repeated an earlier driver's request for a file. A fork also repeats a request for a planning run.
 
-    In any other run, a planning run continues by itself and needs no new request.
+    In any other run, the planning run continues by itself.
     """
 
     kind: Literal["call_reissued"] = "call_reissued"
@@ -111,7 +112,7 @@ class ProofRequested(Event):
     node: str
     """The node of the proof."""
     guard: str
-    """The name of the guard; for a composite guard, the kind of composite."""
+    """The name of the guard, or the kind of a composite guard."""
 
     @property
     def request_id(self) -> str:
@@ -132,7 +133,7 @@ class ProofReached(TimedEvent):
 
 
 class AttemptDecided(Event):
-    """The policy decided about a failed attempt that was not the last one allowed in its visit."""
+    """The policy decided about a failed attempt. The visit allowed more attempts."""
 
     kind: Literal["attempt_decided"] = "attempt_decided"
     node: str
@@ -140,15 +141,15 @@ class AttemptDecided(Event):
     again: bool
     """Whether the step is attempted again."""
     level: BacktrackLevel
-    """How far back the search goes."""
+    """How far back the decision goes."""
     rule: str
     """The id of the policy's row, or the name of the built-in rule."""
     code: str
-    """The code of the finding that the row matched, else of the first finding; empty if there is no finding."""
+    """The code of the finding that the row matched, or else of the first finding; empty without a finding."""
     known: bool = True
     """Whether the row names the finding or one of its tags (S110)."""
     delay_seconds: Seconds = 0.0
-    """The seconds of back-off before a retry; 0 if there is none."""
+    """The seconds of back-off before a retry; 0 without a back-off."""
 
 
 class StepSettled(Event):
@@ -159,23 +160,23 @@ class StepSettled(Event):
     step: str
     """The id of the step in the plan."""
     node: str
-    """The last attempt of the visit; empty if a person has settled the step."""
+    """The id of the visit's last attempt; empty if a person has settled the step."""
     outcome: StepOutcome
     """How the visit ended."""
     handed_over: bool = False
     """Whether the policy decides what happens next."""
     late: bool = False
-    """Whether a replan, a question about a trouble, an undo or the end was decided earlier. Then this event changes
-    only the tokens.
+    """Whether a replan, a question about a trouble, an undo or the end was decided earlier. If so, a failure causes
+    no trouble.
     """
     findings: tuple[Finding, ...] = ()
     """Why the visit failed."""
     branch: str = Field(default="", exclude_if=operator.not_)
-    """The outcome of a success, as the plan names it; empty for a step without outcomes."""
+    """The plan's name for the outcome of a success; empty for a step without outcomes."""
 
 
 class TroubleDecided(Event):
-    """The policy or a person decided how to continue after a trouble, which the plan does not handle itself."""
+    """The policy or a person decided how to continue after a trouble. The plan does not handle troubles."""
 
     kind: Literal["trouble_decided"] = "trouble_decided"
     cause: TroubleCause
@@ -183,25 +184,25 @@ class TroubleDecided(Event):
     step: str = ""
     """The step at which the trouble occurred; empty if no step is concerned."""
     level: BacktrackLevel
-    """How far back the search goes."""
+    """How far back the decision goes."""
     rule: str
     """The id of the policy's row; `user` if a person decided; `budget` if the budgets allow nothing else."""
     code: str = ""
-    """The code of the finding that the row matched, else of the first finding; empty if there is no finding."""
+    """The code of the finding that the row matched, or else of the first finding; empty without a finding."""
     findings: tuple[Finding, ...] = ()
     """The findings that explain the trouble."""
     question_id: str | None = None
-    """The id of the question whose answer led to the decision; None if no answer did."""
+    """The id of the question whose answer decided; None without an answer."""
     asks: bool = False
-    """Whether a person is asked before anything follows."""
+    """Whether a person is asked how to continue."""
     constraints: tuple[Mapping[str, Any], ...] = ()
     """The new constraints on every later plan, if the user has changed the requirements."""
     delay_seconds: Seconds = 0.0
-    """The seconds of back-off before the step is tried again; 0 if there is none."""
+    """The seconds of back-off before the step is tried again; 0 without a back-off."""
 
 
 class UndoDecided(Event):
-    """The plan or a person decided to undo everything that was done. After that the execution ends."""
+    """The plan or a person decided to undo everything that was done. Then the execution ends."""
 
     kind: Literal["undo_decided"] = "undo_decided"
     by: Literal["plan", "person"]
@@ -219,21 +220,21 @@ class UndoDecided(Event):
 
 
 class EffectSettled(Event):
-    """The undoing of an effect ended. There is at most one such record for each effect."""
+    """The undoing of an effect ended. Each effect has at most one `effect_settled` record."""
 
     kind: Literal["effect_settled"] = "effect_settled"
     node: str
-    """The node of the call that has had the effect."""
+    """The node of the call that had the effect."""
     step: str
-    """The step of that call, by its id in the plan that was current then."""
+    """The id of the call's step in the plan that was current then."""
     end: EffectEnd
     """How the undoing ended."""
     question_id: str | None = None
-    """The id of the question in which a person said how the undoing ended; None if no person said it."""
+    """The id of the question in which a person said how the undoing ended; None without a question."""
 
 
 class PlanEdited(TimedEvent):
-    """A person edited the remaining plan. The edited plan is used once it is proved and no step is at work."""
+    """A person edited the remaining plan. The edited plan is used once it is proved and no step is running."""
 
     texts: ClassVar[tuple[str, ...]] = ("plan",)
     kind: Literal["plan_edited"] = "plan_edited"
@@ -244,7 +245,7 @@ class PlanEdited(TimedEvent):
     person: str = ""
     """The name of the person who edited it; empty if unknown."""
     approves: tuple[str, ...] = ()
-    """The steps that the person approves in the same act. Their first attempts need no further approval."""
+    """The steps that the person approved with the edit. Their first attempts need no further approval."""
 
     @property
     def who(self) -> str:
@@ -253,20 +254,20 @@ class PlanEdited(TimedEvent):
 
 
 class PlanRevised(Event):
-    """The execution changed to a new plan, which a guard has proved. This begins a revision."""
+    """The execution changed to a new plan that a guard has proved. A new revision begins."""
 
     texts: ClassVar[tuple[str, ...]] = ("plan",)
     kind: Literal["plan_revised"] = "plan_revised"
     revision: int
     """The number of the revision that begins with the new plan."""
     level: BacktrackLevel
-    """How far back the search went to make the new plan."""
+    """`partial_replan` if the goals stayed the same, `full_replan` if they could change."""
     plan: str
     """The new plan, as JSON."""
     assurance: str | None
     """The assurance that the guard measured for the new plan."""
     why: str
-    """The reason for the new plan, in one line for people."""
+    """The reason for the new plan, in one line."""
 
 
 ExecutionEvent = (

@@ -1,6 +1,6 @@
 """Applies events to the state of an execution. No other code changes that state. Pure.
 
-This module makes no decisions, and never fails at an event that the machine has made.
+This module makes no decisions. It never fails on an event that the machine has made.
 """
 
 from collections.abc import Callable
@@ -52,9 +52,9 @@ Common = Callable[[State, RunState[ExecutionCall], CommonEvent], State]
 
 
 def apply_event(common: Common, state: State, run: RunState[ExecutionCall], event: ExecutionEvent) -> State:
-    """Return the state after an event. `run` is the common part after the event.
+    """Return the state after an event. `run` is the common part of the state after the event.
 
-    `common` applies the events that change only the common part.
+    All kinds of runs share the common part. The function `common` applies the events that change only this part.
     """
     if state.damaged is not None and not isinstance(event, RunFinished):
         state = changed(state, damaged=None)  # The run goes on, so the workspace may change again.
@@ -127,7 +127,7 @@ def _with_end_of_call(before: State, after: State, event: ToolFinished) -> State
         after = evolve_undo.record_tool_end(after, event, opened.request)
     else:
         after = evolve_steps.record_tool_end(after, event)
-    # The run that this one was forked from made the call, if a person had to say how it ended.
+    # If a person had to say how a call ended, the original of this fork made the call.
     return evolve_undo.mark_calls_before_fork(after, opened.request.node) if opened and opened.forked else after
 
 

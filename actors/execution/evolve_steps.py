@@ -43,13 +43,13 @@ from actors.values.findings import Code, Finding
 from runtime.core.copies import changed, without
 
 FEEDBACK_WINDOW = 5
-"""How many of a step's latest rejections the prompt of a model shows."""
+"""The largest number of a step's latest rejections that the prompt of a model shows."""
 
 
 def set_constraints(state: State, constraints: Constraints) -> State:
-    """Return the state with new constraints. Attempts at steps that the constraints forbid fail.
+    """Return the state with new constraints. If they forbid a step, an attempt at this step fails.
 
-    An attempt with an open request fails when that request ends.
+    An attempt with an open request fails when the request ends.
     """
     tools = state.config.tools
     steps = state.plan.program.steps
@@ -108,7 +108,7 @@ def record_request(state: State, node: str, request: ToolRequested | None = None
 
 
 def record_question(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked. The question is a phase of an attempt, or is about an attempt."""
+    """Return the state after a question was asked: a phase of an attempt, or a question about what an attempt did."""
     state = record_request(state, event.node)
     attempt = state.active.get(event.node.partition("/")[0])
     if attempt is not None and event.node == attempt.question_node:
@@ -142,8 +142,9 @@ def _with_result(state: State, before: Attempt, after: Attempt, complete: Attemp
 
     While everything is being undone, no further phase begins.
 
-    `before` is the attempt while the phase was open, `after` the attempt once the phase has ended. `complete` is
-    `after` with the outcome and the values from the output. `may_have_run`: nobody knows whether the call did its work.
+    `before` is the attempt while the phase was open. `after` is the attempt after the phase has ended. `complete` is
+    `after` with the outcome and the values from the output. If `may_have_run`, nobody knows whether the call did its
+    work.
     """
     state = evolve_undo.with_effect_of(state, before, after, complete.values, may_have_run=may_have_run)
     if state.undoing is not None:
@@ -152,10 +153,10 @@ def _with_result(state: State, before: Attempt, after: Attempt, complete: Attemp
 
 
 def _with_output(state: State, before: Attempt, after: Attempt, output: str) -> Attempt:
-    """Return an attempt after its phase.
+    """Return an attempt after one of its phases.
 
-    If its generator has succeeded, add the outcome and the values from the output. A finding about the output is made
-    from `before`, because the finding must name the phase `act`.
+    If the attempt's generator has succeeded, add the outcome and the values from the output. A finding about the output
+    is made from `before`, because the finding must name the phase `act`.
     """
     use = tool_use(state.config, state.plan, before) if before.phase is AttemptPhase.ACT else None
     if use is None or after.result == "failed" or after.todo == before.todo:
@@ -174,7 +175,7 @@ def record_reply(state: State, event: FileReplied) -> State:
 
 
 def record_answer(state: State, question: ClarificationRequested, event: Answer) -> State:
-    """Return the state after a question about an attempt was closed. The attempt may be over by then."""
+    """Return the state after a question about an attempt was closed. The attempt may have ended before the answer."""
     attempt = state.active.get(question.node.partition("/")[0])
     if attempt is None or not attempt.open or question.node not in (attempt.at_work, attempt.question_node):
         return state
@@ -194,9 +195,9 @@ def end_backoff(state: State, wait: WaitRequested) -> State:
 
 
 def _end_phase(state: State, attempt: Attempt) -> State:
-    """Return the state with an attempt after one of its phases.
+    """Return the state after a phase of an attempt has ended.
 
-    If a model or an agent has failed, its next prompt gets the reason.
+    If a model or an agent has failed, the next prompt includes the reason.
     """
     attempt = _end_if_barred(state, attempt)
     state = _with_attempt(state, attempt)
@@ -256,7 +257,7 @@ def settle_step(state: State, event: StepSettled) -> State:
         results={**without(state.results, (event.step,)), event.step: result},
         trace=trace,
     )
-    if not event.node:  # A person has settled the step by hand when the plan did not go on.
+    if not event.node:  # After a trouble, a person has reported the step as done.
         return evolve_undo.settle_by_hand(changed(state, trouble=None), event)
     return _add_trouble(state, before, event)
 
@@ -329,5 +330,5 @@ def _lost_goal_findings(state: State) -> list[Finding]:
 
 
 def with_configuration(state: State, now: Configuration) -> State:
-    """Return the state in another configuration of the plan."""
+    """Return the state with another set of pending steps and another set of tokens."""
     return changed(state, now=now, ready=tuple(ready_steps(state.plan.program, now)))

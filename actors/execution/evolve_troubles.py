@@ -41,7 +41,7 @@ from runtime.core.copies import changed
 NO_PLAN_EXISTS = frozenset({PlanningOutcome.ALL_PRUNED, PlanningOutcome.BACKTRACK_CEILING})
 """The outcomes of a planning run that has tried everything: more calls would find no plan for the same goals."""
 REJECTIONS_MAX = 20
-"""How many findings about a rejected plan the next planning run gets at most."""
+"""The largest number of findings about a rejected plan that the next planning run gets."""
 
 
 def apply_decision(state: State, event: TroubleDecided) -> State:
@@ -78,9 +78,9 @@ def apply_decision(state: State, event: TroubleDecided) -> State:
 
 
 def _visit_again(state: State, event: TroubleDecided) -> State:
-    """Return the state in which a step is pending again. After its back-off, the step has all its attempts again.
+    """Return the state with a step pending again. After the back-off, the step has all its attempts again.
 
-    If a person has asked for this new visit, the visit's attempts do not count against the plan's `total_retry_budget`.
+    If a person has asked for this visit, its attempts do not count against the plan's `total_retry_budget`.
     """
     if not event.step:
         return state
@@ -133,13 +133,13 @@ def record_answer(state: State, event: Answer) -> State:
 
 def record_replan_request(state: State, event: ReplanRequested) -> State:
     """Return the state after a planning run was asked for a new plan."""
-    assert state.replan is not None, "a planning run is asked for a replan"
+    assert state.replan is not None, "a planning run is requested only for a replan"
     nodes = state.replan_nodes if event.node in state.replan_nodes else (*state.replan_nodes, event.node)
     return changed(state, replan=replace(state.replan, node=event.node), replan_nodes=nodes)
 
 
 def record_replan_reply(state: State, event: ReplanReplied) -> State:
-    """Return the state after the planning run of a replan has ended with a plan, with a question, or without either."""
+    """Return the state after the planning run of a replan has ended, with a plan, a question or neither."""
     replan = state.replan
     if replan is None or replan.node != event.node:
         return state
@@ -154,7 +154,7 @@ def record_replan_reply(state: State, event: ReplanReplied) -> State:
             plan = read_plan(dict(value))[0] or plan
             unbound = state.config.tools.unbound(plan, state.values.keys())
             if unbound:
-                return _reject_plan(state, replan, f"it names what no tool implements: {', '.join(unbound)}")
+                return _reject_plan(state, replan, f"no tool implements these names: {', '.join(unbound)}")
             return changed(state, replan=replace(replan, plan=json.dumps(value, sort_keys=True)))
         case NeedsAnswer():
             findings = (faults.planner_question(reply.question.inquiry), *replan.trouble.findings)
@@ -211,11 +211,11 @@ def record_proof(state: State, event: ProofRequested | ProofReached) -> State:
     if replan.edit is not None:
         before = None if replan.before is None else replace(replan.before, number=0, question="", answer=None)
         return changed(state, replan=None, trouble=before)
-    return _reject_plan(state, replan, "it does not pass the proof", event.verdict.errors)
+    return _reject_plan(state, replan, "its proof failed", event.verdict.errors)
 
 
 def begin_edit(state: State, event: PlanEdited) -> State:
-    """Return the state after a person has edited the plan: nothing new begins before the new plan is judged."""
+    """Return the state after a person has edited the plan. No new work begins before the edited plan is judged."""
     planned = state.replan.trouble if state.replan is not None else None
     before, number = state.trouble or planned, state.replans + 1
     trouble = Trouble(TroubleCause.PLAN_EDITED, root=f"edited by {event.who}")

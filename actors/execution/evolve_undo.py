@@ -18,7 +18,7 @@ from runtime.core.copies import changed, without
 
 REST_SECONDS = 1.0
 """The seconds of back-off after an undo tool was interrupted for the first time. Each further interruption doubles
-them.
+the back-off.
 """
 REST_MAX = 60.0
 
@@ -34,7 +34,10 @@ _WORDS: Mapping[ToolOutcome, str] = {
 
 
 def record_call(state: State, attempt: Attempt, request: ToolRequested | None) -> Attempt:
-    """Return an attempt after its phase was requested. A call with effects gets a number and keeps its arguments."""
+    """Return an attempt after its phase was requested.
+
+    If the phase is a call with effects, the attempt stores the number and the arguments of the call.
+    """
     use = state.config.tools.generator_use(state.plan.by_id[attempt.step])
     if attempt.phase is None or not has_effect(use, attempt.phase):
         return attempt
@@ -55,10 +58,10 @@ def record_reissue(state: State, request: ToolRequested) -> State:
 def with_effect_of(
     state: State, before: Attempt, after: Attempt, values: tuple[tuple[str, str], ...], *, may_have_run: bool
 ) -> State:
-    """Return the state with the effect of an attempt's call that has ended, if that call has an effect.
+    """Return the state after a call of an attempt has ended. If the call has an effect, add the effect.
 
     `before` is the attempt while the call was open. `after` is the attempt after the call has ended. `values` are the
-    values from the call's output. `may_have_run`: nobody knows whether the call did its work. The effect of a
+    values from the call's output. If `may_have_run`, nobody knows whether the call did its work. The effect of a
     successful call replaces the uncertain effects of earlier calls in the same visit.
     """
     use = state.config.tools.generator_use(state.plan.by_id[before.step])
@@ -102,13 +105,13 @@ def _effect_of(state: State, attempt: Attempt, values: Mapping[str, str], *, cer
 
 
 def mark_calls_before_fork(state: State, *nodes: str) -> State:
-    """Return the state in which the calls of some nodes are marked as made before the fork."""
+    """Return the state with the calls at `nodes` marked as made before the fork."""
     marked = {node: replace(state.effects[node], before_fork=True) for node in nodes if node in state.effects}
     return changed(state, effects={**state.effects, **marked}) if marked else state
 
 
 def settle_by_hand(state: State, event: StepSettled) -> State:
-    """Return the state after a person has said that a step is done. Its possible effect is added as uncertain."""
+    """Return the state after a person has said that a step is done. The step's possible effect is uncertain."""
     step, name = state.plan.by_id[event.step], state.plan.names[event.step]
     visit = f"{name}/r{state.revision}.v{state.visits.get(name, 0)}."
     known = any(not item.certain and item.node.startswith(visit) for item in state.effects.values())
@@ -122,8 +125,8 @@ def settle_by_hand(state: State, event: StepSettled) -> State:
 def begin_undo(state: State, event: UndoDecided) -> State:
     """Return the state after it was decided to undo everything. Nothing else begins, and open work stops.
 
-    A call that is not repeatable continues to its end, and is then undone too. A run that has ended is reopened when it
-    is driven next.
+    A call that is not repeatable continues to its end, and is then undone too. A run that has ended is reopened when
+    a process next drives the run.
     """
     stopped = [attempt for attempt in state.active.values() if not _must_finish(state, attempt)]
     state = withdraw_attempts(state, stopped)
@@ -178,14 +181,14 @@ def record_tool_end(state: State, event: ToolFinished, request: ToolRequested) -
 
 
 def record_question(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked about the undoing of an effect."""
+    """Return the state after a question about the undoing of an effect was asked."""
     if state.undoing is None:
         return state
     return changed(state, undoing=replace(state.undoing, question=event.question_id))
 
 
 def record_answer(state: State, event: Answer) -> State:
-    """Return the state after a question was closed about the undoing of an effect."""
+    """Return the state after a question about the undoing of an effect was closed."""
     undoing = state.undoing
     if undoing is None or undoing.question != event.question_id:
         return state
@@ -202,6 +205,6 @@ def end_backoff(state: State) -> State:
 
 
 def settle_effect(state: State, event: EffectSettled) -> State:
-    """Return the state after the end of an effect's undoing was recorded. The next effect is undone then."""
-    assert state.undoing is not None, "an effect is settled while everything is undone"
+    """Return the state after the undoing of an effect has ended. The run then undoes the next effect."""
+    assert state.undoing is not None, "an effect is settled only while the run undoes everything"
     return changed(state, ends={**state.ends, event.node: event.end}, undoing=Undoing(state.undoing.why))

@@ -1,4 +1,4 @@
-"""The questions of an execution about a step or a trouble, and the meaning of their answers. Pure."""
+"""The questions of an execution about a step or a trouble, and what their answers do. Pure."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from actors.run.questions import ClarificationRequested, new_id, outcome_questio
 from actors.tools.uses import PersonUse, use_text
 from actors.values.answers import YES_NO
 from actors.values.findings import Finding
-from actors.values.format import format_count, shorten
+from actors.values.format import shorten
 from actors.values.question_form import AskedForm, Inquiry, add_consequences, block, make_form, one_line
 
 TRY_AGAIN = "try the step again"
@@ -48,13 +48,13 @@ _MAY_GO_ON = frozenset(
 
 
 DOES: Mapping[str, str] = {
-    TRY_AGAIN: "The step has another visit, with all its attempts.",
+    TRY_AGAIN: "The step is tried again, with all its attempts.",
     BY_HAND: "The step counts as succeeded, and the plan goes on.",
-    REPLAN: "A new plan for the same goals is made from what holds now.",
-    REVISE_GOALS: "A new plan is made, and it may have other goals.",
+    REPLAN: "A new plan for the same goals is made. It starts from the tokens that hold now.",
+    REVISE_GOALS: "A new plan is made. The new plan may have other goals.",
     GO_ON: "Nothing is changed, and the plan goes on.",
-    LOOK_AGAIN: "The run looks again for what the plan needs. Provide it before you answer.",
-    UNDO_ALL: "Everything that was done is undone, the last call first, and the run ends.",
+    LOOK_AGAIN: "The run checks again what the plan needs. Provide what is missing before you answer.",
+    UNDO_ALL: "The run undoes all its calls, the last call first. Then the run ends.",
     GIVE_UP: "The run ends, and its goals are not reached.",
 }
 _FINDINGS_SHOWN = 5
@@ -63,7 +63,7 @@ _FINDINGS_SHOWN = 5
 def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> AskedForm:
     """Return the question about a trouble.
 
-    `again`: whether the step may be visited again. `plan`: whether a new plan can be made. If a step's outcome or
+    `again` says whether the step may be tried again. `plan` says whether a new plan can be made. If a step's outcome or
     values come from its output, no person can report the step as done.
     """
     by_hand = not (trouble.step and state.plan.reads_output(state.config.tools, trouble.step))
@@ -73,13 +73,13 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
     subject = f"The plan (revision {state.revision}) is interrupted, and no step begins before you answer."
     lines = [reason.message for reason in _shown_findings(trouble)]
     if trouble.cause in (TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED):
-        lines.append(f"{format_count(state.replans, 'attempt')} to plan anew so far.")
+        lines.append(f"Attempts to make a new plan so far: {state.replans}.")
     if state.config.author_lacks:
         lines.append(f"No new plan can be made: {state.config.author_lacks}.")
     listed = _options(trouble, again=again, plan=plan, by_hand=by_hand, undo=can_undo(state.effects, state.ends))
     cause = _TROUBLES[trouble.cause].format(step=f"the step '{one_line(trouble.step, 200)}'")
     return make_form(
-        f"What follows, as {cause}?",
+        f"What should the run do, now that {cause}?",
         about=subject,
         shown="\n".join(lines),
         choices={option: DOES[option] for option in listed},
@@ -89,17 +89,17 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
 
 def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
     rest = [reason.message for reason in _shown_findings(trouble) if reason.where != faults.REPLAN]
-    mended = "\n".join(["The new plan must mend this:", *rest]) if rest else ""
+    mended = "\n".join(["The new plan must solve this:", *rest]) if rest else ""
     below = block("\n\n".join(filter(None, (inquiry.shown, mended))))
     return add_consequences(
         inquiry.model_copy(update={"shown": below}),
-        about=f"The plan has to change for revision {state.revision + 1}, and planning waits for the answer.",
-        otherwise="planning goes on without it.",
+        about=f"Revision {state.revision + 1} needs a new plan. The planning run waits for the answer.",
+        otherwise="the planning run goes on without an answer.",
     )
 
 
 def _shown_findings(trouble: Trouble) -> list[Finding]:
-    """Return the findings to show in a question. A guard's findings about a new plan are only for models."""
+    """Return the findings that a question shows. A guard's findings about a new plan are only for models."""
     reasons = [finding for finding in trouble.findings if finding.where != faults.REPLAN]
     return (reasons or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
 
@@ -123,22 +123,20 @@ def _options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: 
 
 
 _TROUBLES: dict[TroubleCause, str] = {
-    TroubleCause.ESCALATED: "{step} failed, and the plan escalates this failure",
-    TroubleCause.REQUIREMENT_VIOLATED: "something was done that a requirement forbids",
+    TroubleCause.ESCALATED: "{step} failed, and the plan does not handle this failure",
+    TroubleCause.REQUIREMENT_VIOLATED: "a step did something that a requirement forbids",
     TroubleCause.UNKNOWN_OUTCOME: "nobody knows whether {step} was done",
     TroubleCause.ASSUMPTION_BROKEN: "{step} failed, although the plan assumes that it cannot fail",
     TroubleCause.INVARIANT_BROKEN: "an invariant of the plan is broken",
-    TroubleCause.DEAD_END: "the plan is at a dead end",
-    TroubleCause.GOAL_FAILED: "a goal is out of reach",
-    TroubleCause.REQUIREMENTS_CHANGED: "the requirements have changed, and no new plan can be made here",
+    TroubleCause.DEAD_END: "no step can begin, and the goal is not reached",
+    TroubleCause.GOAL_FAILED: "a goal can no longer be reached",
+    TroubleCause.REQUIREMENTS_CHANGED: "the requirements have changed, and this run cannot make a new plan",
     TroubleCause.REPLAN_FAILED: "no new plan was found",
-    TroubleCause.STEP_FORBIDDEN: "{step} would do what a requirement forbids, and was not begun",
-    TroubleCause.PLAN_REJECTED: (
-        "the last new plan that was found may not be executed: it breaks a constraint of this run"
-    ),
+    TroubleCause.STEP_FORBIDDEN: "a requirement forbids {step}, which has not begun",
+    TroubleCause.PLAN_REJECTED: "the last new plan was rejected",
     TroubleCause.PLAN_EDITED: "a person has edited the plan",
     TroubleCause.WORLD_LACKS: "something that the plan needs is missing",
-    TroubleCause.PLANNER_ASKS: "the planner needs an answer",
+    TroubleCause.PLANNER_ASKS: "the planning run needs an answer",
 }
 
 
@@ -155,56 +153,59 @@ def ask_approval(state: State, attempt: Attempt) -> ClarificationRequested:
     calls += _undo_text(state, attempt)
     form = make_form(
         f"May {_step_text(state, attempt)} run{again}?",
-        about=f"It does what is shown below, but only after you approve it. {_waits_text(attempt)}",
-        shown=f"What it does:\n{calls}",
-        choices={"yes": "The step runs.", "no": "The step is not begun, and counts as refused."},
+        about=f"The step does what is shown below, but only after you approve the step. {_waits_text(attempt)}",
+        shown=f"What the step does:\n{calls}",
+        choices={"yes": "The step runs.", "no": "The step does not begin, and counts as refused."},
         schema=YES_NO,
-        otherwise="the step is not begun, and counts as refused.",
+        otherwise="the step does not begin, and counts as refused.",
         priority="high",
     )
-    return _ask_about(state, attempt, form, "a person approves it first")
+    return _ask_about(state, attempt, form, "a person must approve the step first")
 
 
 def _undo_text(state: State, attempt: Attempt) -> str:
     undo = state.plan.by_id[attempt.step].undo
     if undo == IRREVERSIBLE:
-        return "\n- It cannot be undone, even if a later failure undoes everything else."
+        return "\n- The step cannot be undone, even if a later failure undoes all other steps."
     use = state.config.tools.undos.get(undo)
     if use is None:
         return ""
-    return f"\n- What undoes it: {shorten(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}"
+    return f"\n- What undoes the step: {shorten(use_text(use, state.config.tools), QUESTION_TEXT_MAX)}"
 
 
 def ask_person(state: State, attempt: Attempt, person: PersonUse) -> ClarificationRequested:
-    """Return the question to a person who does a step, or who checks its result."""
+    """Return the question to a person who must do a step, or who must check its result."""
     if attempt.phase is AttemptPhase.ACT:
         form = make_form(
             f"Have you done {_step_text(state, attempt)}, as the instructions below say?",
             about=f"The plan gives this step to a person. {_waits_text(attempt)}",
             shown=shorten(person.instructions, QUESTION_TEXT_MAX),
-            choices={DONE: "The step goes on to its check, or is done.", NOT_DONE: "The attempt counts as failed."},
+            choices={
+                DONE: "The step is checked next. Without a check, the step is done.",
+                NOT_DONE: "The attempt counts as failed.",
+            },
             otherwise="the attempt counts as failed.",
         )
-        return _ask_about(state, attempt, form, "a person does it")
+        return _ask_about(state, attempt, form, "a person must do the step")
     shown = shorten(person.instructions, QUESTION_TEXT_MAX)
     if attempt.work:
         diff = f"git diff {attempt.base[:16]} {attempt.work[:16]}"
-        shown += f"\n\nThe work is not merged yet. In the workspace, `{diff}` shows it."
+        shown += f"\n\nThe work is not merged yet. In the workspace, `{diff}` shows the work."
     form = make_form(
-        f"Does the result of {_step_text(state, attempt)} pass, checked as the instructions below say?",
+        f"Does the result of {_step_text(state, attempt)} pass the check that the instructions below describe?",
         about=f"The plan gives this check to a person. {_waits_text(attempt)}",
         shown=shown,
         choices={CHECK_PASSES: "The check passes, and the plan goes on.", CHECK_FAILS: "The attempt counts as failed."},
         otherwise="the attempt counts as failed.",
     )
-    return _ask_about(state, attempt, form, "a person checks it")
+    return _ask_about(state, attempt, form, "a person must check the result")
 
 
 def ask_outcome(state: State, attempt: Attempt) -> ClarificationRequested:
-    """Return the question about what an interrupted call has done."""
+    """Return the question about what an interrupted call did."""
     use = tool_use(state.config, state.plan, attempt)
     form = outcome_question("" if use is None else use.tool, _step_text(state, attempt))
-    return _ask_about(state, attempt, form, "the outcome is unknown", node=attempt.question_node)
+    return _ask_about(state, attempt, form, "nobody knows what the call did", node=attempt.question_node)
 
 
 def _ask_about(state: State, attempt: Attempt, form: AskedForm, why: str, *, node: str = "") -> ClarificationRequested:

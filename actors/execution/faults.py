@@ -1,6 +1,6 @@
 """The findings of an execution: what is wrong with a step's result, with a tool, or with the plan. Pure.
 
-Codes and tags steer the policy. Messages quote tools, and are only for people and models.
+The policy decides by codes and tags. Messages quote the output of tools, and are only for people and models.
 """
 
 from collections.abc import Iterable
@@ -22,11 +22,11 @@ REPLAN = "replan"
 _TOOL = (ReasonTag.TOOL_FAILURE,)
 _WORDS = {
     AttemptPhase.PRE_CHECK: "the pre-check",
-    AttemptPhase.CHECK_PRE: "the pre-check of the check",
+    AttemptPhase.CHECK_PRE: "the check's pre-check",
     AttemptPhase.CHECK: "the check",
-    AttemptPhase.BASE: "the record of the workspace",
-    AttemptPhase.DIFF: "the record of the agent's work",
-    AttemptPhase.MERGE: "the merge",
+    AttemptPhase.BASE: "the snapshot tool",
+    AttemptPhase.DIFF: "the diff tool",
+    AttemptPhase.MERGE: "the merge tool",
 }
 
 
@@ -40,12 +40,12 @@ def unreadable_output(attempt: Attempt, tool: str, problem: str, output: str) ->
     """Return the finding that a tool has succeeded, but its output lacks the outcome or a value."""
     text = f"the result of {_describe_call(attempt, tool)} {problem}"
     shown = _end_of(output.strip())
-    return _finding(attempt, Code.NOT_READ, text + (f"\n{shown}" if shown else ": nothing is known of it"))
+    return _finding(attempt, Code.NOT_READ, text + (f"\n{shown}" if shown else " (the output is empty)"))
 
 
 def unexpected_success(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
-    """Return the finding that a tool has succeeded although a failure was expected. Its result is rejected."""
-    return _result_finding(attempt, f"{_describe_call(attempt, tool)} passed, and should have failed", event)
+    """Return the finding that a tool has succeeded although a failure was expected. The result is rejected."""
+    return _result_finding(attempt, f"{_describe_call(attempt, tool)} passed, but should have failed", event)
 
 
 def _result_finding(attempt: Attempt, text: str, event: ToolFinished) -> Finding:
@@ -76,7 +76,7 @@ def transient_failure(attempt: Attempt, tool: str, reason: str) -> Finding:
 
 
 def broken_call(attempt: Attempt, tool: str, event: ToolFinished) -> Finding:
-    """Return the finding that a tool broke off by itself. Whether the cause is temporary is not known."""
+    """Return the finding that a tool broke off by itself. Nobody knows whether the cause is temporary."""
     output = _end_of(event.output.strip())
     text = f"{_describe_call(attempt, tool)} broke off: {event.reason}"
     return _finding(attempt, Code.TOOL_BROKEN, text + (f"\n{output}" if output else ""), _TOOL)
@@ -107,44 +107,44 @@ def unconfirmed_phase(attempt: Attempt, answer: str) -> Finding:
     """
     match attempt.phase:
         case AttemptPhase.APPROVE:
-            why = "a person has refused it" if answer else "nobody has approved it"
-            return _finding(attempt, Code.NOT_APPROVED, f"{attempt.step} was not begun: {why}")
+            why = "a person has refused the step" if answer else "nobody has approved the step"
+            return _finding(attempt, Code.NOT_APPROVED, f"the step {attempt.step} was not begun: {why}")
         case AttemptPhase.CHECK:
-            why = "a person has found that it does not pass" if answer else "nobody has checked it"
+            why = "a person says that the result does not pass the check" if answer else "nobody has checked the result"
             return _finding(attempt, Code.CHECK_FAILED, why)
         case _:
-            why = "a person has reported that it failed" if answer else "nobody has reported that it was done"
+            why = "a person says that the step failed" if answer else "nobody has said that the step was done"
             return _finding(attempt, Code.STEP_FAILED, why)
 
 
 def broken_assumption(step: str) -> Finding:
     """Return the finding that a step has failed although the plan says that it never fails."""
-    return Finding(
-        code=Code.ASSUMPTION_BROKEN, message=f"{step} failed, and the plan assumes that it cannot", where=step
-    )
+    message = f"the step {step} failed, but the plan says that it never fails"
+    return Finding(code=Code.ASSUMPTION_BROKEN, message=message, where=step)
 
 
 def broken_invariant(numbers: Iterable[int]) -> Finding:
-    """Return the finding that tokens break invariants. `numbers` are the positions of these invariants."""
+    """Return the finding that the tokens break invariants. `numbers` are the positions of these invariants."""
     places = ", ".join(f"invariants[{number}]" for number in numbers)
-    return Finding(code=Code.INVARIANT_BROKEN, message=f"the tokens that hold now break {places}", where=places)
+    message = f"the tokens that hold now break the plan's {places}"
+    return Finding(code=Code.INVARIANT_BROKEN, message=message, where=places)
 
 
 def dead_end(missing: Iterable[str]) -> Finding:
-    """Return the finding that no step is ready although tokens of the goal, `missing`, do not hold."""
+    """Return the finding that no step is ready and the goal is not reached. `missing` are the goal's missing tokens."""
     tokens = tuple(sorted(missing))
     shown = ", ".join(printable(token, 60) for token in tokens[:10])
-    message = f"no step is ready, and the goal lacks {shown}"
+    message = f"no step can begin, and these tokens of the goal are missing: {shown}"
     return Finding(code=Code.DEAD_END, message=message, where="goal_state", tokens=tokens)
 
 
 def failed_prerequisites(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
-    """Return a finding for each blocked goal, paired with the failed goal that blocks it."""
+    """Return a finding for each pair of a blocked goal and the failed goal that blocks it."""
     tags = (ReasonTag.GOAL_DEPENDENCY_FAILURE,)
     return [
         Finding(
             code=Code.PREREQUISITE_FAILED,
-            message=f"{printable(goal.text, 200)}: it depends on {printable(other.text, 200)}, which is out of reach",
+            message=f"the goal {_quote(goal)} needs the goal {_quote(other)}, which can no longer be reached",
             where=goal.id,
             tags=tags,
             tokens=tuple(sorted(other.tokens)),
@@ -153,25 +153,29 @@ def failed_prerequisites(pairs: Iterable[tuple[Goal, Goal]]) -> list[Finding]:
     ]
 
 
+def _quote(goal: Goal) -> str:
+    return repr(printable(goal.text, 200))
+
+
 def changed_requirements(texts: Iterable[str], edit: PlanEdited | None) -> Finding:
     """Return the finding that the user has changed the requirements.
 
-    `edit` is the edit that is dropped; None if there is none.
+    `edit` is the edit of the plan that is dropped; None if no edit is dropped.
     """
     message = f"the user requires: {'; '.join(printable(text, 300) for text in texts)}"
     if edit is not None:
-        message = f"the plan edited by {edit.who} is dropped, because {message}"
+        message = f"the plan that {edit.who} has edited is dropped, because {message}"
     return Finding(code=Code.CHANGED, message=message[:MESSAGE_MAX], where="requirements")
 
 
 def failed_replan(why: str) -> Finding:
     """Return the finding that no new plan was found or proved."""
-    return Finding(code=Code.CHILD_UNSUCCESSFUL, message=f"there is no new plan: {why}"[:MESSAGE_MAX], where=REPLAN)
+    return Finding(code=Code.CHILD_UNSUCCESSFUL, message=f"no new plan was found: {why}"[:MESSAGE_MAX], where=REPLAN)
 
 
 def rejected_plan(why: str) -> Finding:
     """Return the finding that a new plan was found, but may not be executed."""
-    message = f"a new plan was rejected: {why}"[:MESSAGE_MAX]
+    message = f"the new plan was rejected: {why}"[:MESSAGE_MAX]
     return Finding(code=Code.CHILD_UNSUCCESSFUL, message=message, where=REPLAN)
 
 

@@ -1,4 +1,4 @@
-"""Compares what requirements and the user's texts forbid with what steps use and do. Pure."""
+"""Finds what steps use or do although a requirement or the user's text forbids it. Pure."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -26,9 +26,9 @@ DAY_SECONDS = 86_400.0
 
 
 def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
-    """Return a guard that also rejects a plan that breaks a prohibition among the plan's own requirements.
+    """Return the guard `proves`, extended: it also rejects a plan that breaks one of its own prohibitions.
 
-    Without tools, or if a name in the plan is not bound, only the names in the plan are compared.
+    Without `tools`, or if a name in the plan is not bound, the guard compares only the names in the plan.
     """
 
     @make_total("the plan", partial(unread_verdict, "plan"))
@@ -46,10 +46,10 @@ def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
 
 
 def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolSet | None) -> tuple[Finding, ...]:
-    """Return a finding for each requirement that forbids a tool that executes or checks a step.
+    """Return a finding for each requirement that forbids a tool of the step.
 
-    The names of the step's generator and guard are compared. With `tools`, the names of the bound tools are compared
-    too.
+    The names of the step's generator, guard and undo tool are compared. With `tools`, the names of the bound tools are
+    compared too.
     """
     forbidding = [item for item in requirements if item.kind == RequirementKind.MUST_AVOID and item.tools]
     if not forbidding:
@@ -92,7 +92,7 @@ def _names_used(step: Step, tools: ToolSet | None) -> Iterator[str]:
 
 
 def protected_paths(requirements: Iterable[Requirement]) -> tuple[str, ...]:
-    """Return the paths that may not be changed, as the requirements write them."""
+    """Return the paths that no step may change, as the requirements write them."""
     return tuple(path for requirement in requirements if requirement.kind in FORBIDS for path in requirement.paths)
 
 
@@ -126,12 +126,12 @@ def check_change_finding(check: str, changed: Sequence[str], step: str) -> Findi
 def check_changes(
     requirements: Collection[Requirement], changed: Collection[str], all_changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
-    """Return the findings about the paths that a step has changed. `all_changed` covers all steps so far."""
+    """Return the findings about the paths that a step has changed. `all_changed` are the changes of all steps."""
     findings = [*changed_paths(requirements, changed, step)]
     scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
     outside = set(changed).difference(touched_paths(changed, [path for item in scopes for path in item.paths]))
     if scopes and outside:
-        findings.append(_finding(scopes[0], f"{list_paths(sorted(outside))} changed outside of it", step))
+        findings.append(_finding(scopes[0], f"{list_paths(sorted(outside))} changed outside this scope", step))
     limits = [(item, files_limit(item)) for item in requirements] if changed else []
     for item, most in limits:
         if most is not None and len(all_changed) > most:
@@ -196,7 +196,10 @@ def _is_compared(item: Requirement, *, snapshots: bool) -> bool:
 
 
 def broken_tokens(requirements: Iterable[Requirement], tokens: Collection[str], step: str) -> tuple[Finding, ...]:
-    """Return a finding for each requirement that forbids a token that holds, or needs a token that does not hold."""
+    """Return a finding for each requirement that the tokens break.
+
+    The tokens break a requirement if a forbidden token holds, or if a token that must be kept does not hold.
+    """
     findings = []
     for requirement in requirements:
         if requirement.kind not in FORBIDS:
@@ -204,7 +207,7 @@ def broken_tokens(requirements: Iterable[Requirement], tokens: Collection[str], 
         wrong = [token for token in requirement.tokens if (token in tokens) == (requirement.kind == "must_avoid")]
         if wrong:
             verb = "holds" if requirement.kind == "must_avoid" else "does not hold"
-            findings.append(_finding(requirement, f"{printable(wrong[0], 100)} {verb}", step))
+            findings.append(_finding(requirement, f"the token {printable(wrong[0], 100)} {verb}", step))
     return tuple(findings)
 
 
@@ -223,10 +226,10 @@ _CHANGES = re.compile(r"\b(?:chang|touch|modif|edit|alter|delet|remov|overwrit|r
 
 
 def read_constraints(texts: Iterable[str], tools: Iterable[str]) -> tuple[Requirement, ...]:
-    """Return the prohibitions and limits that the program can read in the user's texts, as requirements.
+    """Return the prohibitions and limits in the user's texts that the program can read, as requirements.
 
-    A prohibition that contains the literal name of a tool in `tools` forbids that tool. A text that contains the
-    literal name of a path and says that it must not change protects that path. Anything else is kept as text.
+    If a prohibition names a tool in `tools`, the requirement forbids this tool. If a text says that a path must not
+    change, the requirement protects this path. Any other prohibition or limit is kept only as text.
     """
     names = tuple(tools)
     by_id: dict[str, Requirement] = {}

@@ -1,7 +1,7 @@
 """The goals of an execution and their statuses, computed from the plan and the tokens that hold. Pure.
 
-Each goal requirement of the plan that has tokens is a goal. If no requirement is a goal, the goal state is the only
-goal.
+Each requirement of the kind `goal` that has tokens is a goal. If the plan has no such requirement, the whole goal state
+is the only goal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from actors.plans.semantics import Configuration, Program
 from actors.values.requirements import RequirementKind
 
 WHOLE_GOAL = "goal"
-"""The id of the only goal of a plan in which no goal requirement has tokens."""
+"""The id of the only goal of a plan that has no goal requirement with tokens."""
 
 
 class GoalStatus(StrEnum):
@@ -22,7 +22,7 @@ class GoalStatus(StrEnum):
     PENDING = "pending"
     ACHIEVED = "achieved"  # all its tokens hold
     FAILED = "failed"  # the remaining steps cannot make its tokens
-    BLOCKED = "blocked"  # a goal that it depends on has failed or is blocked, whatever else
+    BLOCKED = "blocked"  # a goal that it depends on has failed or is blocked
     DROPPED = "dropped"  # it was pending, and a full replan left it out
 
 
@@ -85,7 +85,7 @@ class PastGoal(NamedTuple):
 def past_goals(
     earlier: Sequence[PastGoal], goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]
 ) -> tuple[PastGoal, ...]:
-    """Return the goals of all revisions so far, without repetition, with their last statuses."""
+    """Return each goal of all revisions so far once, with its last status."""
     kept = {_identity(past.goal): past for past in earlier}
     kept |= {_identity(goal): PastGoal(goal, status_of[goal.id]) for goal in goals}
     return tuple(kept.values())
@@ -106,7 +106,7 @@ def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: froze
 def _identity(goal: Goal) -> tuple[str, str, frozenset[str]]:
     """Return the key that identifies a goal across revisions.
 
-    All whole goals have the same id, so their texts and tokens are compared too.
+    All goals with the id `WHOLE_GOAL` have the same id, so their texts and tokens are compared too.
     """
     return (goal.id, goal.text, goal.tokens) if goal.id == WHOLE_GOAL else (goal.id, "", frozenset())
 
@@ -124,7 +124,7 @@ def blocked_goals(goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]) ->
 
 
 def _reachable_tokens(program: Program, now: Configuration) -> int:
-    """Return an upper bound, as a bit set, of the tokens that pending steps can add if nothing is deleted."""
+    """Return the tokens that hold or that pending steps can add, as a bit set. Deletions of tokens are ignored."""
     tokens = now.tokens
     settled_steps = ~now.pending
     pending_steps = [index for index in range(len(program.steps)) if now.pending >> index & 1]

@@ -1,17 +1,18 @@
 """The names of nodes, requests and questions of an execution. Journals store these names, so their form never changes.
 
     STEP/r2.v1.a3          the third attempt of the first visit of a step, in the second revision of the plan
-    STEP/r2.v1.a3.check    a phase of it; the node of its request
-    replan/r2.n1           the first replan after the second revision, and its question
-    proof/r2.n1            the proof of the plan that it brought
+    STEP/r2.v1.a3.check    a phase of this attempt; the node of the phase's request
+    replan/r2.n1           the first replan, made in the second revision
+    proof/r2.n1            the proof of the plan from this replan
     workspace/start        the snapshot of the workspace before the first step
     workspace/look.n1      the first preflight check
-    edit/n2                the second replan, if a person's edit makes it
-    trouble/n1             the first question about a trouble; planner/n1 if the planning run asks it
-    undo/n3                the undoing of the third call; undo/n3.ask is the question about it
+    edit/n2                the second replan, if a person's edit causes this replan
+    trouble/n1             the first question about a trouble; planner/n1 if the planning run asks
+    undo/n3                the undoing of the third call; undo/n3.ask is the question about this undoing
 
-The plan chooses the id of a step. In two cases the step's position in the plan (`step-NUMBER`) is used instead: the id
-has other characters than letters, digits, `_` and `-`, or it looks like a name above.
+A node contains the id of the step, which the plan's author chose. In two cases the node contains the step's position in
+the plan (`step-NUMBER`) instead: the id has other characters than letters, digits, `_` and `-`, or the id looks like a
+name above.
 """
 
 import re
@@ -45,7 +46,7 @@ class NodeName(NamedTuple):
     """The parts of an attempt's name."""
 
     name: str
-    """The name of the step in nodes (`node_names`)."""
+    """The name of the step, as nodes contain it (`node_names`)."""
     revision: int
     visit: int
     number: int
@@ -54,7 +55,7 @@ class NodeName(NamedTuple):
 
 
 def node_names(plan: Plan) -> Mapping[str, str]:
-    """Return the names of a plan's steps in nodes, by step id."""
+    """Return the name that nodes contain for each step of a plan, by step id."""
     return {
         step.step_id: step.step_id if _PLAIN.fullmatch(step.step_id) else f"step-{number}"
         for number, step in enumerate(plan.steps, 1)
@@ -82,7 +83,7 @@ def parse_node(node: str) -> NodeName | None:
 
 
 def replan_node(revision: int, number: int) -> str:
-    """Return the node of a replan; `number` counts the replans of the run."""
+    """Return the node of a replan. `number` counts the replans of the run."""
     return f"replan/r{revision}.n{number}"
 
 
@@ -97,7 +98,7 @@ def proof_node(revision: int, number: int) -> str:
 
 
 def trouble_node(number: int, *, planner_asks: bool = False) -> str:
-    """Return the node of a question about what keeps the execution from going on. `number` counts these questions."""
+    """Return the node of a question about a trouble. `number` counts these questions."""
     return f"{Owner.PLANNER if planner_asks else Owner.TROUBLE}/n{number}"
 
 
@@ -112,7 +113,7 @@ def is_look(node: str) -> bool:
 
 
 def undo_node(number: int) -> str:
-    """Return the node of the calls that undo an effect. `number` is the effect's call (`CallEffect.number`)."""
+    """Return the node of the calls that undo an effect. `number` is the number of the effect's call."""
     return f"{Owner.UNDO}/n{number}"
 
 
@@ -122,7 +123,7 @@ def undo_question_node(number: int) -> str:
 
 
 def owner_of(node: str | None) -> Owner:
-    """Return the owner of a node: the part that made its request, question or wait.
+    """Return the owner of a node: the part of the execution that made the node's request, question or wait.
 
     A step may have the id `undo`. The part after the slash shows the owner: `undo/r1.v1.a1` is an attempt, and
     `undo/n1` is an undoing.
@@ -134,5 +135,5 @@ def owner_of(node: str | None) -> Owner:
 
 
 def tool_node(request_id: str) -> str:
-    """Return the node of a tool's call from its request id."""
+    """Return the node of a tool call from the request id of the call."""
     return request_id.removeprefix("tool:").partition(".t")[0]

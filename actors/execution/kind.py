@@ -1,4 +1,4 @@
-"""The kind of executions, registered as `execution`, and the places where an execution can be forked.
+"""The run kind `execution`, and the records at which an execution can be forked.
 
 An execution can be forked at a record if a snapshot shows the workspace at that record. Files change only while a
 person does a step, or while a file-changing tool works. So a snapshot that is taken between two such periods shows the
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from actors.run.kind import PreparedRun, Setup
     from runtime.drive.actor import Actor
 
+_WRONG_TASK = "the task of an execution must be an ExecutionInput, which has a plan and its tools"
 _LOOKING = (WORKSPACE_SNAPSHOT, WORKSPACE_READ, WORKSPACE_LOOK)
 
 
@@ -81,7 +82,7 @@ def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
     from actors.execution.prepare import ExecutionInput, prepare_execution  # noqa: PLC0415 -- as above
 
     if not isinstance(request, ExecutionInput):
-        raise UsageProblem("the task of an execution is no plan", place="task", hint="pass an ExecutionInput")
+        raise UsageProblem(_WRONG_TASK, place="task", hint="pass an ExecutionInput")
     return prepare_execution(request, setup)
 
 

@@ -1,4 +1,4 @@
-"""The machine of executions: its own rules and messages, in addition to those of all kinds. Pure."""
+"""The machine of executions. It adds rules and messages to those that all kinds of runs share. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, assert_never
@@ -47,7 +47,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules that decide what follows in a state, in their order."""
+        """The rules that decide the next event. The first rule that returns an event wins."""
         return (
             TAKE_OVER_TOOLS,
             EXPIRE,
@@ -118,7 +118,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
                 assert_never(request)
 
     def is_child(self, state: State, request: ExecutionCall) -> bool:
-        """Return whether a request is for a planning run, which is a run of its own and continues by itself."""
+        """Return whether a request is for a planning run. A planning run is a child run and continues by itself."""
         del state
         return isinstance(request, ReplanRequested)
 
@@ -135,7 +135,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return {proof.request_id: proof}
 
     def verdict_event(self, state: State, message: Judged) -> ProofReached | None:
-        """Return the event for the result of a proof; None if no such proof is open."""
+        """Return the event for the result of a proof; None if this proof is not open."""
         if message.request_id not in self.judgements(state):
             return None
         return ProofReached(
@@ -147,13 +147,13 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         )
 
     def brief(self, state: ExecutionState, work: Work) -> Any:
-        """Return the input (the brief) of the actor that does a piece of work."""
+        """Return the brief for a piece of work, that is, the input of the actor that does the work."""
         request = work.request
         if not isinstance(request, ReplanRequested | ProofRequested):
             return super().brief(state, work)
         assert not isinstance(state, NotStarted)
         if isinstance(request, ReplanRequested):
             return replan_brief(state, request)
-        assert state.replan is not None, "only a replan's plan is proved"
+        assert state.replan is not None, "a proof is requested only for a replan"
         artifact = Artifact(request.node, "plan", state.replan.plan, request.node)
         return JudgementBrief(request.request_id, request.guard, artifact, Context(state.config.problem))

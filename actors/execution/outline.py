@@ -1,4 +1,4 @@
-"""Outlines an execution before it runs: its steps in order, their tools and checks, and what failures lead to. Pure."""
+"""Outlines an execution before it runs: the steps in order, their tools and checks, and what follows failures. Pure."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from actors.values.lines import BLANK, Line, StyledSpan, indent_line, line
 TEXT_MAX = 100
 """The largest number of characters of a command or an instruction that the outline shows."""
 _ON_FAILURE = {
-    UNDO: "then everything is undone, and the run ends",
+    UNDO: "then the run undoes everything and ends",
     ESCALATE: "then the policy decides",
     NEVER: "it cannot fail",
     CONTINUE: "if it fails, the plan goes on",
@@ -28,7 +28,7 @@ _ON_FAILURE = {
 
 @dataclass(frozen=True, slots=True)
 class OutlinedStep:
-    """A step in the form that a dry run shows."""
+    """A step, as a dry run shows it."""
 
     step: Step
     turn: int
@@ -91,7 +91,7 @@ def outline_of(config: ExecutionConfig) -> Outline:
     plan = ready_plan(config.plan)
     later = contingent_steps(plan.plan)
     turns = _turns(plan)
-    # A step that no nominal run reaches stands at the end. Policies may have such steps.
+    # A step without a turn is listed last. Policies may have steps that run only after a failure.
     ordered = sorted(plan.program.steps, key=lambda step: (step.step_id in later, turns.get(step.step_id, 10**9)))
     return Outline(config, tuple(_outline_step(config, plan, step, turns.get(step.step_id, 0)) for step in ordered))
 
@@ -129,7 +129,7 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
 
 
 def _turns_with_outcomes(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
-    """Return the turn of each step of a plan with outcomes. Turns are numbered by the first possible visits.
+    """Return the turn of each step of a plan with outcomes. The turns follow the order of the first possible visits.
 
     No two steps have the same number, because outcomes decide which steps run.
     """

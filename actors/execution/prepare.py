@@ -1,4 +1,4 @@
-"""Prepares an execution: reads, binds and proves the plan, and fixes all that later decisions use."""
+"""Prepares an execution: reads the plan, binds its names to tools, proves the plan, and makes the configuration."""
 
 import json
 from collections.abc import Mapping
@@ -49,9 +49,9 @@ class ExecutionInput:
     level: str = "plan_expansive"
     """The guard that proves the plan."""
     assurance: str = "strong_cyclic"
-    """The weakest assurance of a plan that may run, at the level `plan_expansive`."""
+    """The weakest assurance that the guard `plan_expansive` accepts."""
     r_max: int = 100
-    """The largest `total_retry_budget` of a plan that may run."""
+    """The largest `total_retry_budget` that the plan may have."""
     snapshots: bool = True
     looks: bool = True
     problem: str = ""
@@ -59,7 +59,7 @@ class ExecutionInput:
     """The id of the planning run that made the plan; empty for a plan from a file."""
     planning: RunConfig | None = None
     author_lacks: str = ""
-    """Why the model can make no plan for these tools, as a clause; empty if the model can plan."""
+    """Why the model cannot make a plan for these tools, as a clause; empty if the model can plan."""
     policy: Policy | None = None
     """The rule table that decides after a failure; None for the shipped table."""
     limits: Limits = field(default_factory=lambda: Limits(calls=CALLS))
@@ -73,7 +73,7 @@ class ExecutionInput:
 
 @dataclass(frozen=True)
 class PreparedExecution:
-    """An execution that may begin (`actors.run.kind.PreparedRun`)."""
+    """An execution that is ready to begin (`actors.run.kind.PreparedRun`)."""
 
     config: ExecutionConfig
     verdict: Verdict
@@ -86,7 +86,7 @@ class PreparedExecution:
 
     @property
     def other_models(self) -> tuple[str, ...]:
-        """The models that single steps use in the planning runs of replans."""
+        """The models that the planning runs of replans use for single steps."""
         return () if self.config.planning is None else tuple(self.config.planning.step_prices)
 
     def first(self, run: str, at: float) -> ExecutionStarted:
@@ -96,10 +96,10 @@ class PreparedExecution:
 
 
 def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:
-    """Return an execution that may begin. Nothing is run.
+    """Return an execution that is ready to begin. No step is run.
 
-    Raises `UsageProblem` if the plan cannot be read, uses a name without a tool, or is rejected by its guard. It is
-    also raised if the workspace is not a folder.
+    Raises `UsageProblem` if the plan cannot be read, uses a name without a tool, or is rejected by its guard. Also
+    raises `UsageProblem` if the workspace is not a folder.
     """
     text = _check_plan(request)
     verdict = _prove_plan(request, text)
@@ -139,7 +139,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
     title = title_of(request.problem) or title_of(goal if isinstance(goal, str) else "")
     warnings = tuple(_finding_text(finding) for finding in verdict.findings if finding.severity == "warning")
     if request.author_lacks:
-        warnings = (*warnings, f"no new plan can be made where this one fails: {request.author_lacks}")
+        warnings = (*warnings, f"if this plan fails, no new plan can be made: {request.author_lacks}")
     name = str(request.plan.get("plan_id", "plan"))
     return PreparedExecution(config, verdict, title or title_of(name), request.limits, request.plan_of, warnings)
 
@@ -154,17 +154,18 @@ def _check_plan(request: ExecutionInput) -> str:
     unbound = request.tools.unbound(plan)
     if unbound:
         source = request.tools.source
-        hint = f"bind them in the tools file {source}" if source else "bind them in a tools file, named by --tools"
+        hint = f"bind them in the tools file {source}" if source else "bind them in a tools file (option --tools)"
         raise UsageProblem(f"no tool or check implements {', '.join(unbound)}", place="PLAN", hint=hint)
     if not request.workspace.is_dir():
-        raise UsageProblem("there is no such folder", place=str(request.workspace), hint="give one with --workspace")
+        cause = "there is no folder at this path"
+        raise UsageProblem(cause, place=str(request.workspace), hint="name a folder with --workspace")
     uses = map(request.tools.generator_use, plan.steps)
     agents = sorted(use.tool for use in uses if is_agent(use))
     if agents:
         check_git(request.workspace, agents[0])
     text = json.dumps(request.tools.with_undo(request.plan), sort_keys=True)
     if len(text) > PLAN_BYTES_MAX:
-        cause = f"the plan has {format_count(len(text), 'byte')}, and may have {PLAN_BYTES_MAX:,}"
+        cause = f"the plan has {format_count(len(text), 'byte')}, more than the limit of {PLAN_BYTES_MAX:,}"
         raise UsageProblem(cause, place="PLAN", hint="leave out everything that is not part of the plan")
     return text
 

@@ -1,4 +1,4 @@
-"""The replan of an execution: the planning run and its brief, the proof of its plan, and the change of plans. Pure."""
+"""The rules of a replan: request a new plan from a planning run, prove it, and change to it. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -28,11 +28,11 @@ from runtime.core.ledger import Limit
 
 
 def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | RunFinished | None:
-    """Ask a planning run for a new plan, have a guard prove it, and replace the old plan.
+    """Request a new plan, then request its proof, and then replace the old plan by the proved plan.
 
     A plan that a person has edited is proved in the same way.
 
-    A replan waits until the tools at work have ended, because a new plan begins with their results.
+    A replan waits until all running tools have ended, because the new plan begins with the results of these tools.
     """
     replan, run = state.replan, state.run
     if replan is None or state.active or run.tools or run.parked:
@@ -57,10 +57,10 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
 
 
 def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
-    """Return the task (the brief) with which the planning run of a replan starts."""
+    """Return the brief for the planning run of a replan, that is, the task with which the planning run starts."""
     replan, planning = state.replan, state.config.planning
-    assert replan is not None, "an open request is that of the replan"
-    assert planning is not None, "only a run that can replan asks for a plan"
+    assert replan is not None, "a planning run is requested only for a replan"
+    assert planning is not None, "an execution without a planning configuration never replans"
     return child_brief(
         state.run.run_id,
         request.request_id,
@@ -129,7 +129,7 @@ def _failure_lines(state: State, replan: Replan) -> Iterator[str]:
 
 
 def _failed_generators(state: State) -> frozenset[str]:
-    """Return the generators of steps that failed in any plan so far.
+    """Return the generators of all steps that have failed in this or an earlier plan.
 
     A planner without a model tries other generators first.
     """
@@ -155,10 +155,9 @@ LEVELS = {
 
 
 def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
-    """Return the guard of a level, which knows the tools' names and applies the limits of the run.
+    """Return the guard of a level, with the names of the tools and the limits of the run.
 
-    The guard rejects a plan that breaks a prohibition among the plan's own requirements. All names in the plan are
-    bound.
+    The guard also rejects a plan that breaks one of its own prohibitions. All names in the plan must be bound.
     """
     proves = LEVELS[level]({"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max})
     return guard_requirements(proves, tools)

@@ -31,7 +31,7 @@ def _file_context(state: State, attempt: Attempt) -> Context:
 def step_context(
     state: State, attempt: Attempt, task: Sequence[str], attachments: tuple[Attachment, ...] = ()
 ) -> Context:
-    """Return the context of a prompt about a step: the task, the step, the problem, and why work was rejected."""
+    """Return the context of a prompt about a step: task, step, problem, and the reasons for earlier rejections."""
     step, run = state.plan.by_id[attempt.step], state.run
     parts = [*task, f"Step of the plan: {step.name or step.step_id}"]
     if step.description and step.description != step.name:
@@ -50,7 +50,7 @@ def step_context(
 def call_request(node: str, use: ToolUse, **fields: Any) -> ToolRequested:
     """Return the request for a call of a tool.
 
-    `fields` are further fields of the request; they may replace the arguments of `use`.
+    `fields` are further fields of the request. They may replace the arguments of `use`.
     """
     return ToolRequested(
         **{"arguments": use.arguments, **fields},
@@ -65,18 +65,18 @@ R = TypeVar("R", bound=CallRequested)
 
 
 def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None:
-    """Return the request for a file that a model writes, or the limit that does not allow it.
+    """Return the request for a file that a model writes, or the limit that forbids the request.
 
-    None while model calls are not allowed.
+    The result is None while the run makes no model calls.
     """
     return None if state.run.saving else _check_budget(state, _file_try(state, attempt, 1))
 
 
 def replan_request(state: State, replan: Replan) -> ReplanRequested | Limit | None:
-    """Return the request for a planning run, or the limit that forbids it.
+    """Return the request for a planning run, or the limit that forbids the request.
 
     The request reserves as many calls as a planning run may make, but at most all remaining calls. It reserves the same
-    share of the remaining tokens and money. None while model calls are not allowed.
+    share of the remaining tokens and money. The result is None while the run makes no model calls.
     """
     planning = state.config.planning
     if state.run.saving or planning is None:

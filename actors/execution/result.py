@@ -46,7 +46,7 @@ RunPhase = Literal["planning", "executing", "validating", "replanning", "asking"
 
 
 class StepStatus(StrEnum):
-    """The status of a step, as people see it."""
+    """The status of a step, as views show it."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -54,7 +54,7 @@ class StepStatus(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     UNKNOWN = "unknown"  # nobody knows whether its tool did its work
-    NOT_NEEDED = "not_needed"  # the run is over, and its tokens never held
+    NOT_NEEDED = "not_needed"  # the run is over, and the step never became ready
     NOT_DONE = "not_done"  # the run ended before its goals, and the step has no result
 
 
@@ -66,20 +66,20 @@ class ShownStep:
     name: str
     status: StepStatus
     phase: str
-    """The phase of the attempt at work; empty if no attempt is at work."""
+    """The phase of the current attempt; empty if no attempt is running."""
     attempts: int
-    """How many attempts its last visit has had."""
+    """The number of attempts in the step's last visit."""
     retry_budget: int
     visits: int
     seconds: float | None
-    """How long the last visit took, in seconds; None if it has not begun or is still at work."""
+    """The duration of the last visit, in seconds; None if the visit has not begun or not ended."""
     contingent: bool
-    """Whether it runs only after a failure."""
+    """Whether the step runs only after a failure."""
     findings: tuple[Finding, ...]
     """Why the last visit, or its last attempt, failed."""
     check_must_fail: bool = False
     outcome: str = ""
-    """The outcome of the last success; empty if that success had no outcome."""
+    """The step's outcome at its last success; empty for a step without outcomes."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the step as plain data."""
@@ -103,7 +103,7 @@ class ShownGoal:
     """A goal, as views show it."""
 
     id: str
-    """The id of its requirement, or `goal` for the only goal of a plan without goal requirements."""
+    """The id of the goal's requirement; `goal` for the only goal of a plan without goal requirements."""
     text: str
     status: GoalStatus
     tokens: tuple[str, ...]
@@ -123,12 +123,12 @@ class ShownRevision:
     ended_by: str
     """Why the revision was replaced by a new plan; empty for the last revision."""
     level: str
-    """How far back the next replan went; empty for the last revision."""
+    """The level of the next replan, such as `partial_replan`; empty for the last revision."""
     steps: tuple[ShownStep, ...]
     edited_by: str = ""
-    """Who made this plan by editing the previous plan, in words; empty if nobody did."""
+    """The person who made this plan by an edit of the previous plan, in words; empty if nobody did."""
     changes: tuple[str, ...] = ()
-    """The changes of the edit, as lines of a difference; empty if there was no edit."""
+    """The lines of a diff between the previous plan and the edited plan; empty if there was no edit."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the revision as plain data."""
@@ -154,7 +154,7 @@ def goal_views(state: State) -> tuple[ShownGoal, ...]:
 
 
 def step_views(state: State) -> tuple[ShownStep, ...]:
-    """Return the steps of the current plan, in the order of its dependencies."""
+    """Return the steps of the current plan: first all ended steps, then all steps at work, then all other steps."""
     later, outcomes = contingent_steps(state.plan.plan), outcomes_in(state.trace)
     steps = [
         _current_step(state, step, contingent=step.step_id in later, outcome=outcomes.get(step.step_id, ""))
@@ -165,7 +165,7 @@ def step_views(state: State) -> tuple[ShownStep, ...]:
 
 
 def _sort_key(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
-    """Return the sort key of a step: ended steps first, in their order; then steps at work; then all other steps."""
+    """Return a sort key. It puts ended steps first, in the order of their ends, and then the steps at work."""
     is_over = shown_step.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
     if is_over and shown_step.step in order:
         return 0, order[shown_step.step]
@@ -230,7 +230,7 @@ _STATUS = {
 
 
 def outcomes_in(trace: Iterable[str]) -> dict[str, str]:
-    """Return the last successful outcome of each step in a trace, by step."""
+    """Return the outcome of each step's last success in a trace, by step. Steps without outcomes are left out."""
     last = dict[str, str]()
     for item in trace:
         step, _, outcome = item.rpartition(":")
@@ -271,7 +271,7 @@ def _past_revision(revision: Revision) -> ShownRevision:
 
 
 def run_phase(state: State) -> RunPhase:
-    """Return the phase in which the execution is, or was at its end."""
+    """Return the current phase of the execution. For an ended execution, return its last phase."""
     if state.replan is not None and state.replan.node and not state.replan.plan and state.replan.edit is None:
         return "planning"
     if state.proving:
@@ -293,7 +293,7 @@ COMPARED_BY = "the execution"
 
 
 def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -> DemandTable | None:
-    """Return the table of demands, or None if there is no text and no requirement. `later` are the user's messages."""
+    """Return the table of demands; None without a text and a requirement. `later` are the user's messages."""
     if not (config.problem.strip() or later or plan.requirements):
         return None
     texts = user_texts(config.problem, later)
@@ -301,7 +301,7 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
 
 
 def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:
-    """Return the conclusion about a plan that is executed. With no text and no requirement, only the proof counts.
+    """Return the conclusion about an executed plan. With no text and no requirement, only the proof counts.
 
     A plan with a `basis` was made from a template, without reading the text.
     """
@@ -363,7 +363,7 @@ class UndoJson(TypedDict):
 
 
 class ExecutionJson(TypedDict):
-    """The keys that `--json` prints for executions, besides the keys of every run."""
+    """The keys that `--json` prints for executions, in addition to the keys of every run."""
 
     revision: int
     assurance: str | None
@@ -373,18 +373,18 @@ class ExecutionJson(TypedDict):
     state: list[str]
     missing: list[str]
     next: NotRequired[list[str]]
-    """The steps that may start next, if the execution ended without its goals; missing if no step may start."""
+    """The steps that may start next, if the execution ended without its goals; absent if no step may start."""
     trace: list[str]
     """The outcomes of the current plan's steps, as `STEP:ok` or `STEP:fail`."""
     revisions: list[RevisionJson]
     violations: list[dict[str, Any]]
     unsure: NotRequired[list[dict[str, Any]]]
-    """The needs of the current plan that nobody can check; present if there are any."""
+    """The needs of the current plan that nobody can check; absent if there are none."""
     not_checked: list[dict[str, Any]]
     snapshots: SnapshotsJson | None
     """The snapshots of the workspace; null if none was taken."""
     undo: NotRequired[list[UndoJson]]
-    """The effects and the status of their undoing, the last call first; present if everything is being undone."""
+    """The effects and the status of their undoing, the last call first; absent if nothing is undone."""
     plan_of: str | None
 
 
@@ -397,7 +397,7 @@ class ExecutionResult(RunResult):
     assurance: str | None
     """The assurance that the guard measured for the current plan."""
     phase: RunPhase
-    """The phase in which the execution is, or was last."""
+    """The current phase of the execution, or its last phase if it has ended."""
     goals: tuple[ShownGoal, ...]
     """The goals with their statuses."""
     steps: tuple[ShownStep, ...]
@@ -441,7 +441,7 @@ class ExecutionResult(RunResult):
 
     @cached_property
     def demands(self) -> DemandTable | None:
-        """How the current plan treats each demand of the user; None if the user has stated no demand."""
+        """The table that says how the current plan treats each demand; None if the user has stated no demand."""
         if self.config is None or self.plan is None:
             return None
         table = demands_of(self.config, self.plan, self.told_later)
@@ -474,17 +474,17 @@ class ExecutionResult(RunResult):
         return bool(self.left)
 
     def facts(self) -> tuple[str, ...]:
-        """Return one line about how many goals are achieved, as a tuple."""
+        """Return a line that says how many goals are achieved, as a tuple."""
         return (f"{len(self.achieved)} of {format_count(len(self.goals), 'goal')}",)
 
     def remarks(self) -> Sequence[str]:
-        """Return a line for each requirement that a step has violated."""
+        """Return lines about effects that are undone, violated requirements, and everything that was not checked."""
         lines = [f"{effect.step} (call {effect.call}): {effect_text(effect)}" for effect in self.undo]
         lines += [f"violated: {finding.message}" for finding in self.violations]
         lines += [f"nobody can tell: {finding.message}" for finding in self.unsure]
         lines += [f"not checked: {item.kind}: {printable(item.text, 200)}" for item in self.not_checked]
         if self.not_compared:
-            lines.append(f"not checked: which files changed, after {format_count(self.not_compared, 'step')}")
+            lines.append(f"not checked: the files that {format_count(self.not_compared, 'step')} changed")
         return lines
 
     def details(self) -> Mapping[str, Any]:
@@ -546,7 +546,7 @@ def result_of(view: RunView) -> ExecutionResult:
 
 
 _WITHOUT_REST = ("", Outcome.SUCCESS, UNDONE)
-"""The outcomes that leave nothing of the plan to do."""
+"""The outcomes after which no step of the plan remains."""
 
 
 def _next_steps(state: State) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The result of an execution as lines for people: the checklist, the goals, and the story of its revisions. Pure."""
+"""The result of an execution as lines for people: the checklist, the goals, and the revisions of the plan. Pure."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -31,7 +31,7 @@ TOKENS_MAX = 20
 
 
 def result_lines(result: ExecutionResult, program: str) -> list[Line]:
-    """Return the lines of the full result, which include the revisions that are over."""
+    """Return the lines of the full result, with all earlier revisions."""
     return _lines(result, program, full=True)
 
 
@@ -42,7 +42,7 @@ def brief_lines(result: ExecutionResult, program: str) -> list[Line]:
 
 def _lines(result: ExecutionResult, program: str, *, full: bool) -> list[Line]:
     head, plan = list(heading(result, "Finished")), list(_plan_lines(result, full=full))
-    if result.succeeded and not full:  # The steps and the demands say why.
+    if result.succeeded and not full:  # The steps and the demands already show the reason.
         head, plan = head[:1], plan[len(result.revisions) == 1 :]
     lines = [*head, *question_lines(result, program)]
     for revision, following in pairwise(result.revisions):
@@ -122,7 +122,7 @@ def _step_facts(step: ShownStep) -> Iterator[str]:
     if step.status is StepStatus.SUCCEEDED and not step.attempts:
         yield "by hand"
     if step.status is StepStatus.SUCCEEDED and step.attempts and step.check_must_fail:
-        yield "its check failed, as it must"
+        yield "its check failed, as expected"
     if step.outcome and step.status is StepStatus.SUCCEEDED:
         yield step.outcome
     if step.phase:
@@ -146,12 +146,12 @@ def _tokens_line(name: str, tokens: tuple[str, ...]) -> Line:
 def _advice_lines(result: ExecutionResult, program: str) -> list[Line]:
     step = advice(result, program)
     if not step and result.reopened_by == "requirement":
-        tell = f"`{program} tell {result.run_id} TEXT --as requirement`"
-        step = f"{tell}, then `{program} resume {result.run_id}` plans anew"
+        tell = f"`{program} tell {result.run_id} TEXT --as requirement` changes the task"
+        step = f"{tell}; then `{program} resume {result.run_id}` makes a new plan"
     lines = [line(f"Next: {step}.", "cyan")] if step else []
     if result.has_draft:
         written = draft_command(result.run_id, program)
-        lines.append(line(f"What is left, as a plan that is not proved: {written}", "dim"))
+        lines.append(line(f"The remaining steps, as a plan that is not proved: {written}", "dim"))
     return lines
 
 

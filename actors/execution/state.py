@@ -1,7 +1,7 @@
 """The state of an execution: a frozen value. Only `evolve` makes new states.
 
 Each replan keeps the tokens, the constraints on every plan (`actors.plans.constraints`), the history of failures, the
-revision and the earlier results. The goals are computed from the tokens (`actors.execution.goals`).
+number of the revision, and the earlier results. The goals are computed from the tokens (`actors.execution.goals`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ WHY_MAX = 300
 
 
 class AttemptPhase(StrEnum):
-    """The phases of an attempt. Each has its own request. An attempt has only the phases that its step needs."""
+    """The phases of an attempt. Each phase has its own request. An attempt has only the phases that its step needs."""
 
     APPROVE = "approve"  # a person approves it
     PRE_CHECK = "pre"  # the tool's pre-check is called
@@ -49,48 +49,48 @@ Result = Literal["", "passed", "failed", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt in a visit of a step that has not ended."""
+    """An attempt in a visit that has not ended."""
 
     step: str
     name: str
-    """The name of the step in nodes."""
+    """The name of the step, as nodes contain it."""
     revision: int
     visit: int
     number: int
     todo: tuple[AttemptPhase, ...]
-    """The remaining phases. The first of them is at work or comes next."""
+    """The remaining phases. The first one is the current phase."""
     begun: bool = False
-    """Whether its first request was made. From then on it counts against the plan's `total_retry_budget`."""
+    """Whether its first request was made. From then on, the attempt counts against the plan's `total_retry_budget`."""
     open: bool = False
-    """Whether the request of its current phase is open."""
+    """Whether the request of the attempt's current phase is open."""
     unsure: bool = False
     """Whether a person must say what an interrupted tool call has done."""
     tries: int = 0
     acted: bool = False
-    """Whether a call that is not repeatable was requested. If so, the attempt is always carried through."""
+    """Whether a call that is not repeatable was requested. If so, a replan does not stop the attempt."""
     read: str = ""
-    """The output of `workspace:read`, with the files for the model; empty before they were read."""
+    """The output of `workspace:read`, with the files for the model; empty before the files were read."""
     text: str = ""
-    """The content that the model wrote; empty before the model has written it, and after the file was replaced."""
+    """The file content from the model; empty before the model has replied."""
     base: str = ""
     """The commit from which a coding agent starts; empty before the commit is made, and for other steps."""
     work: str = ""
     """The commit of a coding agent's work; empty before the work is recorded."""
     result: Result = ""
     outcome: str = ""
-    """The outcome found in the output; empty before the call has ended, and for a step without outcomes."""
+    """The step's outcome, as found in the output; empty before the call has ended, and for a step without outcomes."""
     values: tuple[tuple[str, str], ...] = ()
-    """The values that were found in its output, as pairs of token and value."""
+    """The values of tokens that were found in the output, as pairs of token and value."""
     findings: tuple[Finding, ...] = ()
     skipped: bool = False
     """Whether the policy skips the remaining attempts of the visit."""
     backoff_seconds: float = 0.0
     since: float = 0.0
-    """When its visit began, in UTC seconds since 1970."""
+    """When the attempt's visit began, in UTC seconds since 1970."""
     call: int = 0
     """The number of the attempt's last call that may have an effect; 0 before such a call."""
     arguments: str = "{}"
-    """The arguments of its last call that may have an effect: a JSON object as text. For a file that a model writes,
+    """The arguments of the last call that may have an effect: a JSON object as text. For a file that a model writes,
     the object has only the path.
     """
     doubtful: bool = False
@@ -105,7 +105,7 @@ class Attempt:
 
     @property
     def phase(self) -> AttemptPhase | None:
-        """The current phase, which is at work or comes next; None after the last phase."""
+        """The current phase, which is running or comes next; None after the last phase."""
         return self.todo[0] if self.todo else None
 
     @property
@@ -140,31 +140,31 @@ class Revision(NamedTuple):
     trace: tuple[str, ...]
     why: str
     level: BacktrackLevel
-    """How far back the replan after this revision went."""
+    """The level of the replan that ended this revision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why the plan does not go on by itself. A trouble stays in the state until it is decided."""
+    """A reason why the plan cannot go on by itself. The policy or a person decides how to continue."""
 
     cause: TroubleCause
     step: str = ""
-    """The step at which it happened; empty if no step is concerned."""
+    """The step at which the trouble occurred; empty if no step is concerned."""
     findings: tuple[Finding, ...] = ()
     number: int = 0
     """The number of the question about the trouble, from 1; 0 before the policy has decided to ask."""
     question: str = ""
     """The id of the question about the trouble; empty before the question is asked."""
     level: BacktrackLevel = BacktrackLevel.CLARIFY
-    """How far back the policy wants to go, if a person is asked to allow this."""
+    """The level that the policy or an earlier replan proposes for the next decision."""
     root: str = ""
-    """The trouble that led to the replan that caused this trouble, in words; empty if no replan caused it."""
+    """The first reason, in words, if a replan or an edit caused this trouble; else empty."""
     answer: str | None = None
     """The person's answer; empty if nobody answered; None before the question is closed."""
 
     @property
     def why(self) -> str:
-        """The first cause of the trouble, in one line."""
+        """The first reason for the trouble, in one line."""
         place = f" at {self.step}" if self.step else ""
         first = self.findings[0].message.splitlines()[0] if self.findings else ""
         return self.root or f"{self.cause}{place}: {first[:WHY_MAX]}"
@@ -172,10 +172,10 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Replan:
-    """A replan that was decided but is not finished."""
+    """A replan that was decided but has not ended."""
 
     level: BacktrackLevel
-    """Whether the goals must stay or may change."""
+    """`partial_replan` if the goals must stay the same, `full_replan` if they may change."""
     trouble: Trouble
     number: int
     node: str = ""
@@ -185,22 +185,23 @@ class Replan:
     verdict: Verdict | None = None
     proving: bool = False
     edit: PlanEdited | None = None
-    """The edit in which a person made the new plan; None if a planning run makes it."""
+    """The edit in which a person made the new plan; None if a planning run makes the plan."""
     before: Trouble | None = None
-    """The trouble that an edit suspends; None if there was none. This trouble returns if the edited plan is rejected.
+    """The trouble that an edit suspends; None if no trouble was open. If the edited plan is rejected, the trouble
+    returns.
     """
 
 
 class SettledFailure(NamedTuple):
-    """A failure that was left to the policy. It is kept to recognise stagnation."""
+    """A failure that the policy decided about. The state stores the failure to recognise stagnation."""
 
     step: str
     signature: frozenset[tuple[str, str]]
-    """The codes and places of its findings."""
+    """The codes and places of the failure's findings."""
 
 
 class DecidedEnd(NamedTuple):
-    """An end that was decided and that waits for tools at work."""
+    """The decided end of the run. The run ends when all running tools have ended."""
 
     outcome: str
     why: str
@@ -232,17 +233,16 @@ class State:
     starts: int = 0
     """How many visits of steps were made in this revision, all steps together."""
     started: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """When each step of a policy last started, by (tokens that held then, index of the step). A time is a value of
-    `starts`.
+    """The value of `starts` when each step of a policy last started, by the tokens that held then and the step's index.
     """
     trace: tuple[str, ...] = ()
     """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
     results: Mapping[str, StepResult] = field(default_factory=dict)
     feedback: Mapping[str, tuple[Feedback, ...]] = field(default_factory=dict)
-    """Why earlier files that models wrote for a step were rejected, by the step's name, the newest last."""
+    """Why earlier work of models and agents for a step was rejected, by the step's name, the newest last."""
     earlier: tuple[Revision, ...] = ()
     history: tuple[SettledFailure, ...] = ()
-    """The failures that were left to the policy, oldest first. It is emptied when a requirement changes."""
+    """The failures that the policy decided about, oldest first; empty after a requirement has changed."""
     trouble: Trouble | None = None
     replan: Replan | None = None
     ending: DecidedEnd | None = None
@@ -252,9 +252,9 @@ class State:
     questions: int = 0
     questions_left: int = 0
     editors: Mapping[int, str] = field(default_factory=dict)
-    """Who made the plans of revisions by editing, in words, by the number of the revision."""
+    """The persons who edited the plans of revisions, in words, by the number of the revision."""
     approved: frozenset[str] = frozenset()
-    """The steps of this revision whose first attempt was approved together with the edit."""
+    """The steps of this revision whose first attempts a person approved with an edit of the plan."""
     replan_nodes: tuple[str, ...] = ()
     looks: int = 0
     looked: bool = False
@@ -263,7 +263,7 @@ class State:
     snapshot: str | None = None
     """The id of the last snapshot of the workspace; empty if that snapshot failed; None before the first snapshot."""
     first_snapshot: str = ""
-    """The id of the snapshot before the first step; empty if there is no such snapshot."""
+    """The id of the snapshot before the first step; empty if this snapshot was not taken or failed."""
     not_compared: int = 0
     """The number of snapshots for which the changed paths are not known."""
     constraints: Constraints = field(default_factory=Constraints)
@@ -271,11 +271,11 @@ class State:
     """The indices of the steps that use something that a constraint forbids. These steps must not begin."""
     goals: tuple[PastGoal, ...] = ()
     damaged: tuple[str, ...] | None = None
-    """The protected paths that differ from the first snapshot; None if the last event was not this comparison."""
+    """The protected paths that differ from the first snapshot; None unless the last event was this comparison."""
     touched: frozenset[str] = frozenset()
     """The paths that have changed since the start, according to snapshots; empty if no budget limits files."""
     calls: int = 0
-    """How many calls of generators were made so far. This count numbers the effects."""
+    """The number of calls of generators so far. Each effect has the number of its call."""
     effects: dict[str, CallEffect] = field(default_factory=dict)
     """The effects of all calls of generators, by the call's node, in the order of the calls. The effects of earlier
     plans are included.
@@ -305,7 +305,7 @@ class State:
         return self.replan is not None and self.replan.proving and self.run.finished is None
 
     def attempt_at(self, node: str) -> Attempt | None:
-        """Return the attempt whose current phase is at work at a node; None if there is no such attempt."""
+        """Return the attempt whose current phase is open and has this node; None if no attempt does."""
         attempt = self.active.get(node.partition("/")[0])
         if attempt is None or not attempt.open or attempt.at_work != node:
             return None
@@ -322,8 +322,8 @@ SIDE_BY_SIDE_MAX = 32
 def next_step(state: State) -> int | None:
     """Return the index of the step that begins next; None if no step may begin.
 
-    In a policy (a plan of repeatable steps), it is the ready step whose last start with the current tokens is longest
-    ago. So each ready step in a loop has its turn. Steps with equal starts, and the steps of any other plan, are
+    In a policy (a plan of repeatable steps), return the ready step that has not started with the current tokens for
+    the longest time. So all ready steps of a loop run. Steps with equal starts, and the steps of any other plan, are
     ordered by id.
     """
     if not state.ready or len(state.active) >= SIDE_BY_SIDE_MAX:
@@ -343,9 +343,9 @@ def _last_start(state: State, step: int) -> int:
 
 
 def _budget_left(state: State, besides: Iterable[int] = ()) -> int:
-    """Return how many attempts of `total_retry_budget` remain, without the attempts that pending and active steps need.
+    """Return how many attempts of `total_retry_budget` remain after the attempts that pending and active steps need.
 
-    The attempts for the steps in `besides` still count as remaining: these steps will soon be pending again.
+    The attempts that the steps in `besides` need are not subtracted, because the caller counts them.
     """
     program, left_out = state.plan.program, set(besides)
     needed = 0
@@ -364,8 +364,7 @@ def _budget_left(state: State, besides: Iterable[int] = ()) -> int:
 def covers(state: State, index: int) -> bool:
     """Return whether `total_retry_budget` covers all steps that become pending again after a step's failure.
 
-    In a policy no step becomes pending again. There every step may run any number of times until this budget is used
-    up.
+    In a policy, return True: every step may run any number of times until this budget is used up.
     """
     program = state.plan.program
     if program.repeats:

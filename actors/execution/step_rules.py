@@ -1,4 +1,4 @@
-"""The rules about steps: which are settled, which are attempted again, and which request comes next. Pure."""
+"""The rules about steps: settle a step, attempt a step again, or make the next request of a step. Pure."""
 
 from actors.execution import faults, undo_rules
 from actors.execution.attempts import first_attempt, person_use, tool_use
@@ -20,14 +20,14 @@ from actors.values.findings import Code, Finding
 from runtime.core.ledger import Limit
 
 REFUSED = "user"
-"""The rule in the decision about an attempt that a person has refused."""
+"""The name of the rule for an attempt that a person has refused."""
 
 
 def settle(state: State) -> AttemptDecided | StepSettled | None:
     """Settle a step whose attempt has ended, or ask the policy whether to attempt it again.
 
-    A failure that the policy must handle is recorded when no step is at work and no earlier trouble waits for a
-    decision. If the decision about that trouble leads to another visit of a step, the failure is recorded next.
+    A failure that the policy must handle is recorded when no step is running and no earlier trouble waits for a
+    decision. If the earlier trouble leads to another visit of a step, the failure is recorded after that decision.
     """
     waiting: StepSettled | None = None
     undecided = state.trouble is not None and state.replan is None and state.ending is None
@@ -125,7 +125,7 @@ def _decide_attempt(state: State, attempt: Attempt) -> AttemptDecided:
 
 
 def withdraw(state: State) -> ClarificationWithdrawn | None:
-    """Withdraw a question about an attempt or a trouble that is over."""
+    """Withdraw a question about an attempt that has ended, or about a trouble that was decided."""
     for name, question in state.run.open_questions.items():
         node = question.node
         if question.reached is not None or owner_of(node) is Owner.OTHER:
@@ -141,7 +141,7 @@ def withdraw(state: State) -> ClarificationWithdrawn | None:
 
 
 def rest(state: State) -> WaitRequested | None:
-    """Wait before an attempt if the policy delays it."""
+    """Wait before an attempt if the policy delays the attempt."""
     run = state.run
     if state.undoing is not None:
         return undo_rules.rest(state)
@@ -159,9 +159,9 @@ StepRequest = ToolRequested | FileRequested | ClarificationRequested
 
 
 def request(state: State) -> StepRequest | RunFinished | None:
-    """Make the next request of an attempt, or begin a step. End the run if limits allow neither and nothing is open.
+    """Make the next request of an attempt, or begin a step. End the run if the limits forbid both and no work is open.
 
-    While a failure waits for the policy, or a replan is decided, no step and no further attempt begins.
+    No step and no further attempt begins while a failure waits for the policy, or after a replan was decided.
     """
     run = state.run
     if state.undoing is not None:
@@ -189,7 +189,7 @@ def request(state: State) -> StepRequest | RunFinished | None:
 
 
 def is_working(state: State) -> bool:
-    """Return whether anything is open that can make the run continue."""
+    """Return whether any open work can still make the run continue."""
     run = state.run
     tries = any(tries.phase != "rested" for tries in run.calls.tries.values())
     rests = any(wait.node is not None for wait in run.waits.values())
@@ -207,16 +207,16 @@ def _begin_step(state: State) -> StepRequest | RunFinished | Limit | None:
 
 def _end_spent_run(state: State) -> RunFinished:
     total = state.plan.plan.total_retry_budget
-    why = f"the {total} attempts of the plan's total_retry_budget are used up"
+    why = f"all {total} attempts that the plan's total_retry_budget allows are used up"
     return RunFinished(outcome=Outcome.BUDGET_EXHAUSTED, why=why)
 
 
 def _next_request(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit | None:
-    """Return the request for the attempt's current phase, or the limit that forbids it; None if there is none now."""
+    """Return the request for the attempt's current phase, or the limit that forbids it; None if neither applies now."""
     run = state.run
     if attempt.result or attempt.open or attempt.backoff_seconds:
         return None
-    if not attempt.begun and is_spent(state):  # A failure that waits to be handed over is not at work either.
+    if not attempt.begun and is_spent(state):  # A failed attempt that waits for the policy is not at work.
         at_work = any(other.begun and not other.result for other in state.active.values())
         return None if at_work else _end_spent_run(state)
     if attempt.unsure:

@@ -1,4 +1,4 @@
-"""The rules for troubles: the plan cannot go on by itself, and the policy or a person decides. Pure."""
+"""The rules for troubles. A trouble stops the plan until the policy or a person decides how to continue. Pure."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from actors.values.findings import Code, Finding
 
 
 class TroubleChoice(NamedTuple):
-    """The row of the policy that applies to the findings of a failure."""
+    """The row of the policy that decides about the findings of a failure."""
 
     row: Row
     finding: Finding
@@ -33,7 +33,7 @@ class TroubleChoice(NamedTuple):
 
     @property
     def level(self) -> BacktrackLevel:
-        """How far back the row goes."""
+        """The level of the row's decision."""
         return self.row.level
 
     def delay_seconds(self, earlier: int) -> float:
@@ -46,13 +46,13 @@ class TroubleChoice(NamedTuple):
 def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = False) -> TroubleChoice:
     """Return the first row of a policy that matches one of the findings. There must be at least one finding.
 
-    `repeated`: the same failure has occurred several times in a row.
+    `repeated` says that the same failure has occurred several times in a row.
     """
     for row in policy.rows:
         finding = next((finding for finding in findings if row.matches(finding)), None)
         if finding is not None or (row.repeated and repeated) or row.always:
             return TroubleChoice(row, finding or findings[0], not row.always)
-    raise AssertionError("a policy's last row matches everything")
+    raise AssertionError("the policy has no last row that matches every finding")
 
 
 def signature_of(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
@@ -61,7 +61,7 @@ def signature_of(findings: Sequence[Finding]) -> frozenset[tuple[str, str]]:
 
 
 def _streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Finding]) -> int:
-    """Return how many failures of a step in a row, with this one, have the codes and places of these findings."""
+    """Return how many failures of a step in a row have the codes and places of `findings`, with the current failure."""
     current = signature_of(findings)
     count = 1
     for past in reversed(history):
@@ -84,18 +84,18 @@ _GOES_ON = frozenset({TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED})
 _ASKS_AT_ONCE = frozenset(
     {TroubleCause.PLANNER_ASKS, TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED, TroubleCause.UNKNOWN_OUTCOME}
 )
-"""The troubles for which a person is asked at once, such as a step that a person has refused."""
+"""The troubles for which a person is asked at once, without the policy."""
 
 
 def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:
-    """Decide about a trouble. The plan, the policy or the answer to its question says what follows."""
+    """Decide how to continue after a trouble. The plan, the policy or a person's answer makes the decision."""
     if state.undoing is not None:
         return None
     if state.trouble is not None and _plan_undoes(state, state.trouble):
         return UndoDecided(by="plan", why=state.trouble.why, step=state.trouble.step, findings=state.trouble.findings)
     requirements = state.run.texts_of("requirement")
     new_requirements = requirements[state.requirements_used :]
-    if new_requirements:  # Whatever is decided or asked, the user has said something else since.
+    if new_requirements:  # A new requirement overrides earlier decisions and questions.
         finding = faults.changed_requirements(new_requirements, None if state.replan is None else state.replan.edit)
         constraints = read_constraints(new_requirements, state.config.tools.names)
         event = _apply_policy(state, Trouble(TroubleCause.REQUIREMENTS_CHANGED, "", (finding,)))
@@ -134,9 +134,9 @@ def _find_dead_end(state: State) -> Trouble | None:
 
 
 def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
-    """Return the policy's decision.
+    """Return the policy's decision about a trouble.
 
-    If the budgets forbid it, return the next decision farther back that the budgets allow.
+    If the budgets forbid this decision, return the next decision that goes farther back and that the budgets allow.
     """
     by_requirement = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
     in_a_row = _streak(state.history, trouble.step, trouble.findings)
@@ -228,12 +228,12 @@ def _may_replan(state: State, trouble: Trouble) -> bool:
 
 
 def questions_left(state: State, trouble: Trouble) -> int:
-    """Return how many questions about troubles remain. After a requirement has changed, the full number remains."""
+    """Return how many questions about troubles may still be asked. A changed requirement restores the full number."""
     return state.config.questions_max if trouble.cause is TroubleCause.REQUIREMENTS_CHANGED else state.questions_left
 
 
 def ask(state: State) -> ClarificationRequested | None:
-    """Ask a person what follows a trouble, if the decision was to ask."""
+    """Ask a person how to continue after a trouble, if the decision was to ask."""
     trouble = state.trouble
     if trouble is None or not trouble.number or trouble.question or state.run.parked:
         return None
@@ -249,10 +249,10 @@ def ask(state: State) -> ClarificationRequested | None:
 
 
 def finish(state: State) -> RunFinished | ToolRequested | None:
-    """End the run if its end is decided, or if no step is ready and the goal holds.
+    """End the run if its end is decided, or if no step is ready and the goal is reached.
 
-    If paths are protected, the workspace is first compared with its first snapshot. A protected path that differs makes
-    the run a failure.
+    If paths are protected, the workspace is first compared with its first snapshot. If a protected path
+    differs, the run fails.
     """
     if state.undoing is not None:
         return undo_rules.finish(state)
@@ -268,12 +268,12 @@ def finish(state: State) -> RunFinished | ToolRequested | None:
     if comparison is not None:
         return comparison
     if state.damaged:
-        why = f"the goal holds, and protected paths are not as they were: {list_paths(state.damaged)}"
+        why = f"the goal is reached, but protected paths have changed: {list_paths(state.damaged)}"
         return RunFinished(outcome=GOALS_FAILED, why=why)
     return RunFinished(outcome=Outcome.SUCCESS, why="the goal is reached, and no step is left to do")
 
 
 def reason(findings: tuple[Finding, ...]) -> str:
-    """Return the first cause of a trouble, as one line."""
+    """Return the first line of the first finding's message, cut at 300 characters."""
     first = findings[0].message.splitlines()[0] if findings else ""
     return first[:300]

@@ -1,7 +1,7 @@
 """The effects of an execution and their undoing, as values that `evolve` stores. Pure.
 
-An effect is a successful call of a generator, even if a check has rejected its result. If nobody knows whether a call
-did its work, its effect is uncertain. Then a person is asked before it is undone.
+Each successful call of a generator has an effect, even if a check has rejected the call's result. If nobody knows
+whether a call did its work, the effect is uncertain. A person is asked before an uncertain effect is undone.
 """
 
 import json
@@ -18,8 +18,8 @@ class EffectEnd(StrEnum):
     """How the undoing of an effect ended."""
 
     UNDONE = "undone"  # the undo tool has succeeded
-    BY_HAND = "by_hand"  # a person has undone it
-    LEFT = "left"  # a person leaves it, or nobody has answered
+    BY_HAND = "by_hand"  # a person has undone the effect
+    LEFT = "left"  # a person has decided not to undo the effect, or nobody has answered
     NOT_DONE = "not_done"  # a person knows that there was nothing to undo
 
 
@@ -33,7 +33,7 @@ class CallEffect:
     step: str
     undo: str
     attempts: int
-    """After how many failed calls of the undo tool a person is asked: the step's `retry_budget`."""
+    """The number of failed calls of the undo tool after which a person is asked. It is the step's `retry_budget`."""
     arguments: str = "{}"
     """The arguments of the call: a JSON object as text. For a file that a model writes, the object has only the path.
     """
@@ -50,13 +50,13 @@ class CallEffect:
 
     @property
     def counts(self) -> bool:
-        """Whether the effect must be undone, by its tool or by a person. False for `nothing` and `irreversible`."""
+        """Whether a tool or a person must undo the effect. False if `undo` is `nothing` or `irreversible`."""
         return self.undo not in UNDO_WORDS
 
 
 @dataclass(frozen=True, slots=True)
 class Undoing:
-    """The undoing of everything that was done. It exists until everything is undone."""
+    """The state of undoing all effects of an execution, with the state of the current effect."""
 
     why: str
     tries: int = 0
@@ -81,12 +81,12 @@ def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str,
 
 
 def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> CallEffect | None:
-    """Return the effect to undo next: the last effect that counts and is not settled; None if there is none."""
+    """Return the effect to undo next: the last effect that counts and is not settled; None if no effect is left."""
     return next((effect for effect in reversed(effects.values()) if effect.counts and effect.node not in ends), None)
 
 
 def can_undo(effects: Mapping[str, CallEffect], ends: Mapping[str, EffectEnd]) -> bool:
-    """Return whether any effect that is not settled has a declared undo."""
+    """Return whether the plan names an undo for any effect that is not settled."""
     return any(effect.counts and effect.undo and effect.node not in ends for effect in effects.values())
 
 
@@ -98,7 +98,7 @@ class ShownEffect:
     call: int
     undo: str
     status: str
-    """A value of `EffectEnd`, `irreversible`, or `open` if it is not undone yet."""
+    """A value of `EffectEnd`, `irreversible`, or `open` if the undoing has not ended."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the effect as plain data."""
@@ -138,7 +138,7 @@ def count_ends(shown: Iterable[ShownEffect]) -> str:
 
 
 def has_effect(use: ToolUse | ModelUse | PersonUse, phase: str) -> bool:
-    """Return whether the success of a phase, given by its name, is an effect."""
+    """Return whether a phase has an effect if it succeeds. `phase` is the name of the phase."""
     if is_agent(use):
         return phase == "merge"
     return phase == ("write" if isinstance(use, ModelUse) else "act")

@@ -1,4 +1,4 @@
-"""The rules for undoing all calls of an execution, the last call first, and the questions of these rules. Pure."""
+"""The rules and questions for undoing all calls of an execution, the last call first. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,13 +33,13 @@ ENDS: Mapping[str, EffectEnd] = {
     LEAVE: EffectEnd.LEFT,
     NOT_DONE: EffectEnd.NOT_DONE,
 }
-"""The end of the undoing of a call, by answer. After any other answer the undo tool is called."""
+"""How the undoing of a call ends, by answer. After any other answer the undo tool is called."""
 _DOES: Mapping[str, str] = {
     CALL: "The undo tool is called.",
     CALL_AGAIN: "The undo tool is called again, with all its attempts.",
-    BY_HAND: "The call counts as undone by hand. Then the call before it is undone.",
-    LEAVE: "The call is not undone, and is listed as left. Then the call before it is undone.",
-    NOT_DONE: "The call has nothing to undo. Then the call before it is undone.",
+    BY_HAND: "The call counts as undone by hand. Then the run undoes the call before this one.",
+    LEAVE: "The call is not undone. Then the run undoes the call before this one.",
+    NOT_DONE: "The call did nothing, so nothing is undone. Then the run undoes the call before this one.",
 }
 _TEXT_MAX = 2_000
 
@@ -55,35 +55,35 @@ def _undo_question(state: State, effect: CallEffect, asks: str, *, tried: bool) 
         options.insert(0, CALL_AGAIN if tried else CALL)
     if not effect.certain:
         options.append(NOT_DONE)
-    details = [f"Why you are asked: {asks}."]
+    details = [f"The reason for this question: {asks}."]
     if isinstance(use, PersonUse):
-        details.append(f"What undoes it: {shorten(use.instructions, _TEXT_MAX)}")
+        details.append(f"How to undo the call: {shorten(use.instructions, _TEXT_MAX)}")
     elif use is not None:
-        details.append(f"What undoes it: {shorten(use_text(use, state.config.tools), _TEXT_MAX)}")
-    details.append(f"The call that is undone had the arguments {shorten(effect.arguments, _TEXT_MAX)}.")
+        details.append(f"The undo tool: {shorten(use_text(use, state.config.tools), _TEXT_MAX)}")
+    details.append(f"The arguments of the call were {shorten(effect.arguments, _TEXT_MAX)}.")
     return make_form(
-        f"How is the step '{one_line(effect.step, 200)}' (call {effect.number}) undone?",
-        about="Everything that the run has done is undone, the last call first; earlier calls wait for the answer.",
+        f"How should the step '{one_line(effect.step, 200)}' (call {effect.number}) be undone?",
+        about="The run undoes all its calls, the last call first. Earlier calls wait for the answer.",
         shown="\n".join(details),
         choices={option: _DOES[option] for option in options},
-        otherwise="the call is not undone. Then the call before it is undone.",
+        otherwise="the call is not undone. Then the run undoes the call before this one.",
         priority="high",
     )
 
 
-BY_PERSON = "a person has asked for it"
+BY_PERSON = "a person has asked to undo everything"
 
 
 def problem(state: State) -> str:
     """Return why the effects of an execution cannot be undone now, as a clause; empty if they can be undone."""
     if state.undoing is not None and (state.run.finished is None or state.run.reopening):
-        return "it is being undone already"
+        return "the run is undoing everything already"
     if state.undoing is None and state.run.finished is None:
         return ""  # Something may be at work. If nothing must be undone in the end, the run just ends.
     if state.undoing is not None and to_undo(state.effects, state.ends) is None:
         return "everything that can be undone is undone already"
     if not can_undo(state.effects, state.ends):
-        return "there is nothing to undo: no call that has succeeded has a tool that undoes it"
+        return "there is nothing to undo: no successful call has an undo tool"
     return ""
 
 
@@ -98,7 +98,7 @@ def accept_undo_message(state: State, body: Mapping[str, Any], message: Mailed) 
 
 
 def settle(state: State) -> EffectSettled | None:
-    """Record how the undoing of the current effect ended; None before its end."""
+    """Record how the undoing of the current effect ended. Before that, return None."""
     undoing = state.undoing
     effect = to_undo(state.effects, state.ends)
     if undoing is None or undoing.end is None or effect is None:
@@ -107,7 +107,7 @@ def settle(state: State) -> EffectSettled | None:
 
 
 def finish(state: State) -> RunFinished | None:
-    """End the run after everything that can be undone is undone; None before that."""
+    """End the run after everything that can be undone is undone. Before that, return None."""
     undoing = state.undoing
     is_at_work = bool(state.active or state.run.tools)
     if undoing is None or is_at_work or to_undo(state.effects, state.ends) is not None:
@@ -117,7 +117,7 @@ def finish(state: State) -> RunFinished | None:
 
 
 def rest(state: State) -> WaitRequested | None:
-    """Wait before an interrupted undo tool is called again; None if no wait is needed."""
+    """Wait before an interrupted undo tool is called again. If no wait is needed, return None."""
     undoing = state.undoing
     effect = to_undo(state.effects, state.ends)
     if undoing is None or effect is None or not undoing.backoff_seconds or state.run.parked:
@@ -130,7 +130,7 @@ def rest(state: State) -> WaitRequested | None:
 
 
 def request(state: State) -> ToolRequested | ClarificationRequested | None:
-    """Call the undo tool of the last effect that is not undone, or ask a person; None if neither is possible now.
+    """Call the undo tool of the last effect that is not undone, or ask a person. If neither is possible, return None.
 
     Open calls of the plan must end first. The limits of the run do not apply to undoing.
     """
@@ -155,9 +155,9 @@ def request(state: State) -> ToolRequested | ClarificationRequested | None:
             for_people=True,
         )
     use = state.config.tools.undos[effect.undo]
-    assert not isinstance(use, PersonUse), "a person is asked"
+    assert not isinstance(use, PersonUse), "a person undoes this effect without a tool"
     arguments = state.config.tools.undo_arguments(effect.undo, effect.arguments_by_name, effect.values)
-    assert arguments is not None, "a person is asked where an argument is not known"
+    assert arguments is not None, "a person is asked if an argument is unknown"
     return call_request(node, use, arguments=arguments, try_number=state.undo_calls.get(node, 0) + 1)
 
 
@@ -165,20 +165,20 @@ def _reason_to_ask(state: State, effect: CallEffect, undoing: Undoing) -> str:
     """Return why a person must be asked before the undo tool is called, as a clause; empty if there is no reason."""
     use = state.config.tools.undos.get(effect.undo)
     if use is None:
-        return "nothing says how it is undone" if not effect.undo else f"there is no tool {effect.undo!r}"
+        return f"the tools file has no undo tool {effect.undo!r}" if effect.undo else "the step declares no undo"
     if isinstance(use, PersonUse):
-        return "a person undoes it"
+        return "a person must undo the call"
     if is_forbidden(state.constraints.requirements, effect.undo):
         return f"a requirement forbids the tool {effect.undo!r}"
     if state.config.tools.undo_arguments(effect.undo, effect.arguments_by_name, effect.values) is None:
-        return "an argument of the undo tool is not known"
+        return "an argument of the undo tool is unknown"
     if undoing.may_call:
         return ""
     if effect.before_fork:
-        return "the original of this fork made the call, and may still need its effect"
+        return "the original run of this fork made the call, and may still need the effect"
     if not effect.certain:
         return "nobody knows whether the call has done its work"
-    return "each call is approved first" if state.config.approval == "each" else ""
+    return "a person must approve each call" if state.config.approval == "each" else ""
 
 
 def keep_deadline(state: State) -> Any:

@@ -1,4 +1,4 @@
-"""The views of executions. Pure."""
+"""The views of an execution: records and progress as text, the tree, and the documents. Pure."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -62,7 +62,7 @@ _LEVELS = {
     BacktrackLevel.PARTIAL_REPLAN: "a new plan is made for the same goals",
     BacktrackLevel.FULL_REPLAN: "a new plan is made, and its goals may change",
     BacktrackLevel.CLARIFY: "a person is asked",
-    BacktrackLevel.GIVE_UP: "the run ends without its goals",
+    BacktrackLevel.GIVE_UP: "the run ends without reaching its goals",
 }
 
 
@@ -75,9 +75,9 @@ def record_text(event: ExecutionEvent, state: State) -> str:
             return _step_end_text(event)
         case AttemptDecided():
             after = f" after {event.delay_seconds:g} s" if event.delay_seconds else ""
-            what = f"is tried again{after}" if event.again else "is given up, and its other attempts are skipped"
-            doubt = "" if event.known else "; warning: no row of the policy knows this failure"
-            return f"{event.node} failed and {what} ({event.rule}: {event.code}){doubt}"
+            what = f"the step is tried again{after}" if event.again else "the remaining attempts are skipped"
+            doubt = "" if event.known else "; warning: no row of the policy names this failure"
+            return f"{event.node} failed, and {what} ({event.rule}: {event.code}){doubt}"
         case TroubleDecided():
             place = f" at {event.step}" if event.step else ""
             word = "a person is asked" if event.asks else _LEVELS[event.level]
@@ -85,25 +85,25 @@ def record_text(event: ExecutionEvent, state: State) -> str:
                 word = "the plan goes on"
             return f"{event.cause}{place}: {word} ({event.rule}){_format_reason(event.findings)}"
         case ReplanRequested():
-            return f"{event.request_id}: a planning run is asked for a new plan, {event.calls} calls at most"
+            return f"{event.request_id}: a planning run starts to make a new plan, with at most {event.calls} calls"
         case ReplanReplied():
             return f"{event.request_id}: the planning run has ended after {event.elapsed:.1f} s"
         case ProofRequested():
-            return f"{event.node}: {event.guard} is asked about the new plan"
+            return f"{event.node}: {event.guard} judges the new plan"
         case ProofReached():
             how = "is proved" if event.verdict.passed else f"is rejected{_format_reason(event.verdict.errors)}"
             return f"{event.node}: the new plan {how}"
         case PlanEdited():
-            return f"the plan is edited by {event.who}; it is proved once no step is running"
+            return f"{event.who} has edited the plan; the edited plan is proved once no step is running"
         case PlanRevised():
             return f"revision {event.revision} begins: {event.why}"
         case UndoDecided():
-            return f"everything that was done is undone ({event.by}): {event.why}"
+            return f"the run undoes everything (decided by the {event.by}): {event.why}"
         case ToolRequested() if (given := _agent_arguments(event)) is not None:
             most = money(event.micro_usd_max / MICRO)
             prompt = format_count(len(given["prompt"]), "character")
             place = f"a worktree of {given['base'][:16]}"
-            return f"{event.request_id} calls {event.tool} in {place} with a prompt of {prompt}, for {most} at most"
+            return f"{event.request_id} calls {event.tool} in {place} with a prompt of {prompt}, for at most {most}"
         case ToolFinished() if (work := _agent_work_in(event)) is not None:
             diff = f"git diff {work.base[:16]} {work.commit[:16]}"
             return f"{event.request_id} {event.outcome}: {_changed_files_text(work)} ({diff})"
@@ -118,7 +118,7 @@ def news_text(event: ExecutionEvent, state: State) -> str:
     if isinstance(event, ToolRequested | ToolStarted | ProofRequested | ReplanReplied):
         return ""
     if isinstance(event, AttemptDecided) and event.again and not event.delay_seconds:
-        return ""  # The line about its failure is shown, and the next attempt.
+        return ""  # Progress shows the failure and the next attempt.
     if isinstance(event, StepSettled):
         return _step_news(event)
     if isinstance(event, ToolFinished) and is_look(tool_node(event.request_id)):
@@ -138,7 +138,10 @@ def _step_news(event: StepSettled) -> str:
 
 
 def _tool_end_text(event: ToolFinished, state: State) -> str:
-    """Return the line about a tool call: an agent's work or cost, or a failure of any attempt but the last."""
+    """Return the line about a tool call that has ended; empty if progress shows no line.
+
+    The line shows an agent's work, a cost, or a failure of any attempt but the last.
+    """
     parsed = parse_node(tool_node(event.request_id))
     if parsed is None:
         return ""
@@ -161,7 +164,7 @@ def _agent_arguments(event: ToolRequested) -> Mapping[str, str] | None:
         return None
     try:
         arguments = json.loads(event.arguments)
-    except (ValueError, RecursionError):  # Any text can stand in a journal, and a record is shown all the same.
+    except (ValueError, RecursionError):  # A journal may contain any text, and every record must be shown.
         return None
     return arguments if isinstance(arguments, dict) and arguments.keys() == {"base", "name", "prompt"} else None
 
@@ -182,8 +185,8 @@ def _changed_files_text(work: AgentWork) -> str:
 
 def _step_end_text(event: StepSettled) -> str:
     hand = " by hand" if not event.node else ""
-    late = ", after a replan was decided" if event.late else ""
-    over = ", and the plan hands that over" if event.handed_over else ""
+    late = ", while the plan was interrupted" if event.late else ""
+    over = ", and the plan does not handle this" if event.handed_over else ""
     which = f" ({event.branch})" if event.branch else ""
     return f"{event.step}: {event.outcome}{which}{hand}{late}{over}{_format_reason(event.findings)}"
 
@@ -289,7 +292,7 @@ def _document(view: str, state: State, result: ExecutionResult, program: str) ->
     from actors.planning.result_lines import option_of, plan_document  # noqa: PLC0415 -- most commands show none
 
     if result.plan_json is None:
-        hint = f"`{program} show {result.run_id}` shows how far it got"
+        hint = f"`{program} show {result.run_id}` shows its progress"
         raise UsageProblem(f"run {result.run_id} has not begun", place=option_of(view), hint=hint)
     if view == "draft":
         return RunDocument(json=_rest_of(state, result, program))
@@ -300,15 +303,15 @@ def _document(view: str, state: State, result: ExecutionResult, program: str) ->
 def _rest_of(state: State, result: ExecutionResult, program: str) -> dict[str, Any]:
     """Return the remaining part of an execution, in the form of a draft. Raises `UsageProblem` if nothing remains."""
     if not result.has_draft:
-        cause = "it has no step left" if result.outcome else "it has not ended"
-        hint = f"`{program} show {result.run_id}` shows where it stands"
+        cause = "no step is left" if result.outcome else "the run has not ended"
+        hint = f"`{program} show {result.run_id}` shows its state"
         raise UsageProblem(f"run {result.run_id} has no draft: {cause}", place="--draft", hint=hint)
     rest = rest_of_plan(state)
-    left = f"{len(rest['steps'])} of {format_count(len(result.steps), 'step')} left"
-    lacks = f"; it lacks {', '.join(result.missing[:TOKENS_MAX])}" if result.missing else ""
+    left = f"{len(rest['steps'])} of {format_count(len(result.steps), 'step')} are left"
+    lacks = f"; missing tokens: {', '.join(result.missing[:TOKENS_MAX])}" if result.missing else ""
     unknown = id_list(step.step for step in result.steps if step.status is StepStatus.UNKNOWN)
-    doubt = f"; nobody knows what was done at {unknown}" if unknown else ""
-    return {"not_proved": f"The rest of execution {result.run_id}: not proved, {left}{lacks}{doubt}.", "plan": rest}
+    doubt = f"; nobody knows whether these steps were done: {unknown}" if unknown else ""
+    return {"not_proved": f"The rest of execution {result.run_id} is not proved: {left}{lacks}{doubt}.", "plan": rest}
 
 
 def _describe_request(state: State) -> AskedFor:

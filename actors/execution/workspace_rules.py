@@ -1,8 +1,8 @@
 """Snapshots of the workspace, and the steps that a coding agent carries out in a worktree. Pure.
 
 An attempt of an agent has five phases. The workspace is recorded as a commit. The agent works in a worktree of that
-commit. Its work is recorded as a commit. The guard checks this second commit. The work is merged. The commits' ids are
-stored in the journal, so nothing depends on a ref that a program could move.
+commit. The agent's work is recorded as a second commit. The guard checks the second commit. The work is merged. The
+journal stores the ids of the commits, so nothing depends on a ref that a program could move.
 """
 
 from dataclasses import replace
@@ -44,14 +44,14 @@ def request_look(state: State, needs: Needs) -> ToolRequested | None:
 
 
 def needs_to_look_up(state: State) -> Needs | None:
-    """Return the needs to look up before a step of the plan may begin; None if there are no needs."""
+    """Return the needs that must be looked up before a step of the plan may begin; None if there are none."""
     if state.looked or not state.config.looks:
         return None
     return needs_of(state.plan.plan, state.config.tools)
 
 
 def apply_look(state: State, event: ToolFinished) -> State:
-    """Return the state after a preflight check. A need of the plan that is not met is a trouble.
+    """Return the state after a preflight check. If a need of the plan is not met, the plan is interrupted.
 
     If the check fails, all needs are unknown, and the plan goes on.
     """
@@ -62,7 +62,7 @@ def apply_look(state: State, event: ToolFinished) -> State:
     try:
         seen = PreflightReport.model_validate_json(event.output)
     except ValidationError:
-        unknown = Availability(answer="unknown", why=f"it could not be looked up: {event.reason}")
+        unknown = Availability(answer="unknown", why=f"the preflight check failed: {event.reason}")
         seen = PreflightReport(
             calls=(unknown,) * len(needs.calls), paths=dict.fromkeys(needs.paths, unknown), clean=unknown
         )
@@ -109,7 +109,7 @@ def apply_last_snapshot(state: State, event: ToolFinished) -> State:
 
 
 def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:
-    """Return the state and the attempt after a snapshot was taken and compared with the snapshot before.
+    """Return the state and the attempt after a snapshot was taken and compared with the previous snapshot.
 
     If the snapshot fails or the changes are not known, the attempt goes on. Then forbidden changes of the step are not
     checked, and the result says so.
@@ -142,7 +142,7 @@ def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> 
 def snapshot_of(event: ToolFinished) -> WorkspaceSnapshot:
     """Return the snapshot that a call has taken.
 
-    If the call has taken none, return a snapshot without an id, with the reason.
+    If the call has failed, return a snapshot without an id, with the reason.
     """
     if event.outcome is ToolOutcome.SUCCEEDED:
         try:
@@ -153,7 +153,7 @@ def snapshot_of(event: ToolFinished) -> WorkspaceSnapshot:
 
 
 def call_fields(state: State, attempt: Attempt, use: ToolUse) -> dict[str, Any]:
-    """Return the request fields of a call for the current phase: arguments, and the commit or the reserved cost."""
+    """Return the request fields of the current phase's call: its arguments, and the commit or the reserved cost."""
     if use.agent is not None and attempt.phase is AttemptPhase.ACT:
         prompt = _agent_prompt(state, attempt, use.agent)
         arguments = canonical({"prompt": prompt, "base": attempt.base, "name": attempt.node})
@@ -168,10 +168,10 @@ def _agent_prompt(state: State, attempt: Attempt, terms: AgentTerms) -> str:
 
 
 def add_commit(state: State, before: Attempt, after: Attempt, event: ToolFinished) -> Attempt:
-    """Return an attempt with the commit that its phase has made: a commit of the workspace, or of an agent's work.
+    """Return the attempt with the commit that its phase has made: a commit of the workspace, or of an agent's work.
 
-    If a requirement forbids an agent's work, the attempt fails before the work is checked. After any other phase the
-    attempt is unchanged.
+    If a requirement forbids an agent's work, the attempt fails before the work is checked. Other phases leave the
+    attempt unchanged.
     """
     if len(after.todo) == len(before.todo):
         return after

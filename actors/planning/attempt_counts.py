@@ -1,4 +1,4 @@
-"""Counts what a run's attempts say about its model, and lets a new run begin with the counts of earlier runs. Pure."""
+"""Counts how many attempts of a run's model pass, and starts new runs with the counts of earlier runs. Pure."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,17 +10,17 @@ from actors.policy.author import NOTHING, ModelCounts, expected_in_runs
 from actors.policy.decision import belief_row
 
 RUNS_MIN = 10
-"""The fewest runs of a model after which a new run begins with their counts."""
+"""The number of earlier runs of a model that a new run needs to use their counts."""
 
 
 def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:
     """Return the counts of a run at its end; None if the run does not count.
 
-    Attempts count if the run's model wrote them and the belief weighs their verdicts. Slips of form, failed tools and
-    questions to the user do not count. A run counts only if at least one of its attempts counts. A run without a
-    rejection must also have succeeded. Of a step's retries, only the retry that shows the rejection of the first
-    attempt counts, since later retries belong to harder tasks. A fork does not count, since it repeats attempts of
-    another run.
+    An attempt counts if the run's model wrote the artifact and the belief uses the verdict. Mistakes of form, failed
+    tools and questions to the user do not count. A run counts only if at least one of its attempts counts. A run
+    without a rejection must also have succeeded. Of a step's retries, only the retry whose prompt shows the rejection
+    of the first attempt counts, because later retries belong to harder tasks. A fork does not count, because it repeats
+    attempts of another run.
     """
     config, run = state.config, state.run
     if config.policy.belief is None or not is_author(config.model) or run.child or run.fork or state.of_former_model:
@@ -59,9 +59,10 @@ Learn = Callable[[Sequence[PlanningEvent]], PlanningEvent]
 
 
 def learner(first: RunStarted) -> Learn | None:
-    """Return how a new run begins with the counts of earlier runs of its model; None if it does not use such counts.
+    """Return a function that adds the counts of earlier runs to a run's first event; None if the run uses no counts.
 
-    The run uses no counts if its policy cannot compare them, or if a profile of the model was measured.
+    The run uses no counts if it is a child run, if its policy cannot compare counts, or if a profile of the model was
+    measured.
     """
     config = read_config(first.pinned)
     table, family = config.policy.belief, config.author

@@ -1,8 +1,8 @@
 """Branches in the state: the branch of an event, and how a branch is opened and pruned. Pure.
 
-All branches share the ledger, the nodes, the open requests and the questions. Nodes, requests and questions have node
-or request ids, and each id contains the number of its branch. All other facts are in the `Branch`, which functions take
-besides the state.
+All branches share the ledger, the nodes, the open requests and the questions. The id of a
+node or a request contains the number of its branch. All other facts about a branch are in a `Branch`, which functions
+take in addition to the state.
 """
 
 from collections.abc import Collection
@@ -140,10 +140,10 @@ def _same_view(before: State, after: State, branch: Branch) -> bool:
 
 
 def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
-    """Return the state with a new branch, which starts from artifacts of its parent `branch` or without artifacts.
+    """Return the state with a new branch. It starts with artifacts of its parent `branch`, or without artifacts.
 
-    If the parent was about to go back, the new branch goes back in its place, because of the same rejection. The parent
-    then tries its failed step again.
+    If the parent was about to go back because of a rejection, the new branch goes back instead. The parent then tries
+    its failed step again.
     """
     graph = state.config.graph
     fresh = Branch(number=event.branch, progress=start(graph))
@@ -186,7 +186,7 @@ def begin_afresh(branch: Branch, steps: Collection[str]) -> Branch:
 
 
 def prune_branch(state: State, branch: Branch, event: BranchPruned) -> State:
-    """Return the state after a branch ended: its open work is withdrawn."""
+    """Return the state after a branch ended. The open work of the branch is withdrawn."""
     nodes = {name for name in state.in_use if state.nodes[name].branch == branch.number}
     undecided = [name for name in nodes if state.nodes[name].status == "pending"]
     superseded = {name: changed(state.nodes[name], status="superseded") for name in undecided}

@@ -105,7 +105,7 @@ def prompt_bytes(config: RunConfig, request: GenerationRequested) -> int:
 
 
 def accept_reply(state: State, request: PlanningCall, fields: ReplyFields) -> ArtifactProduced | FailureClassified:
-    """Return the event of a reply: an artifact, or the cause of a rejection."""
+    """Return the event for a reply. The reply is an artifact, or the cause of a rejection."""
     if isinstance(request, GenerationRequested):
         earlier = _earlier(state, request.node, request.step, fields["content"], fields["finish_reason"])
         return ArtifactProduced(**fields, repeats=earlier)
@@ -118,7 +118,7 @@ def _earlier(state: State, node: str, step: str, content: str, finish_reason: st
 
 
 def accept_verdict(state: State, message: Judged) -> VerdictReached | None:
-    """Return the event of a verdict; None if nothing waits for this verdict."""
+    """Return the event for a verdict; None if no open request asks for the verdict."""
     request = state.judgements.get(message.request_id)
     if request is None:
         return None
@@ -134,7 +134,7 @@ def accept_verdict(state: State, message: Judged) -> VerdictReached | None:
 
 @dataclass(frozen=True, slots=True)
 class ChildBrief:
-    """The input of a step that a child run carries out."""
+    """The input of a child run that carries out a step."""
 
     run: str
     request_id: str
@@ -150,7 +150,7 @@ Brief = GenerationBrief | ChildBrief | JudgementBrief | WaitRequested | Clarific
 
 
 def brief_for(state: PlanningState, work: Work) -> Brief:
-    """Return the part of the run that the actor of this work gets to see."""
+    """Return the input of the actor that does a piece of work."""
     assert isinstance(state, State)
     request: PlanningCall | JudgementRequested | WaitRequested | ClarificationRequested = work.request
     match request:
@@ -180,8 +180,8 @@ def brief_for(state: PlanningState, work: Work) -> Brief:
 def _child_brief(state: State, branch: Branch, request: GenerationRequested) -> ChildBrief:
     """Return the input of a child run.
 
-    The child's problem is usually the problem of this run. But if the step has dependencies, feedback, or messages or
-    answers of the user, the child's problem is the step's whole prompt.
+    The child's problem is usually the problem of this run. But if the step has dependencies, feedback, messages or
+    answers, the child's problem is the step's whole prompt.
     """
     pinned = state.config.child_of(request.step)
     assert pinned is not None
@@ -201,7 +201,7 @@ def _child_brief(state: State, branch: Branch, request: GenerationRequested) -> 
 
 
 def limits_of_child(ledger: Ledger, reserve: Amount, pinned: RunConfig) -> Limits:
-    """Return the limits of a child run: the amount reserved for it, and the deadline and patience of its parent.
+    """Return the limits of a child run: the amounts that its request reserves, and the parent's deadline and patience.
 
     `stop_below` comes from the child's own configuration, but is 0 if the parent never stops early.
     """

@@ -38,7 +38,7 @@ from runtime.models.replies import Parsed
 
 
 class ChildFailed(Exception):
-    """A child ended because of a bug. Its parent ends too, because no call is made after a bug."""
+    """A child run ended because of a bug. The parent run ends too, because no call is made after a bug."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class ChildGenerator:
 
         If the child waits for its provider, the parent waits too, because the parent would call the same provider.
         """
-        if envelope.withdrawn:  # This was in the mailbox: what an earlier driver used for it is not looked up.
+        if envelope.withdrawn:  # It was withdrawn in the mailbox. Costs of an earlier driver are not read.
             return None
         brief = envelope.brief
         started = trio.current_time()
@@ -109,8 +109,8 @@ def child_of(brief: ChildBrief) -> ChildRun:
 def artifact_of(run: str, state: State) -> str:
     """Return the artifact of a finished run.
 
-    For a successful run, this is the plan, or the artifact of the last step if no step makes a plan. For any other run,
-    this is a JSON object with the reason.
+    The artifact of a successful run is the plan, or the artifact of the last step if no step makes a plan. The artifact
+    of any other run is a JSON object with the reason.
 
     Raises:
         ChildFailed: the run ended because of a bug.
@@ -141,20 +141,20 @@ def _judge(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict | A
     if not isinstance(value, dict) or value.keys() != {UNSUCCESSFUL}:
         return guard(artifact, context)
     end = value[UNSUCCESSFUL]
-    message = f"the run of this step found nothing: {end if isinstance(end, str) else json.dumps(end)}"
+    message = f"the child run of this step has no result: {end if isinstance(end, str) else json.dumps(end)}"
     finding = Finding(code=Code.CHILD_UNSUCCESSFUL, message=message[:2000])
     return Verdict(guard="child_run", passed=False, score=0.0, findings=(finding,))
 
 
 WAITS_MAX = 1024
-"""How many waits may be open at once: the back-offs and the deadline."""
+"""The largest number of open waits. Each back-off and the deadline is one wait."""
 
 
 def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:
-    """Return the actors of a planning run: for each step and each guard, for the clock and for the classifier.
+    """Return the actors of a planning run: one for each step, each guard, the clock and the classifier.
 
-    The registry must have every plug-in that the workflow names (`Registry.missing`), so that no step uses the model in
-    place of a missing plug-in.
+    The registry must have every plug-in that the workflow names (`Registry.find_missing`). Otherwise a step would use
+    the model in place of a missing plug-in.
     """
     workflow, clock = config.workflow, resources.clock
     registry: Registry = resources.registry

@@ -1,7 +1,7 @@
 """The configuration of a run: its resolved workflow, policy, prompts, model and price.
 
-The first event stores them in full. All later decisions use this copy, so a new release or an edited file cannot break
-a parked run.
+The first event stores the whole configuration. All later decisions use this copy, so a new release or an edited file
+cannot break a parked run.
 """
 
 import operator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 STOP_BELOW = 0.025
-"""The usual limit `stop_below` of a belief policy: the least chance of success per call that a move must have."""
+"""The default `stop_below` of a belief policy: the smallest chance of success per call that a move must have."""
 
 
 LIMIT_KEYS: Mapping[str, str] = {spec.workflow: name for name, spec in LIMITS.items() if spec.workflow}
@@ -68,7 +68,7 @@ class RunConfig(Value):
     """The resolved configuration of one run, which its first event stores."""
 
     workflow: Workflow
-    """The workflow, with values of options replacing values of the file."""
+    """The workflow, after options have replaced values of its file."""
     policy: Policy
     prompts: PromptBook
     model: str
@@ -76,9 +76,9 @@ class RunConfig(Value):
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
     """The configurations of the child runs, by the name that follows `workflow:` in a step."""
     author: Author | None = Field(default=None, exclude_if=lambda author: author is None)
-    """The numbers of the model's family; None if there are no numbers or the policy does not use them."""
+    """The behaviour of the model's family, in numbers; None if it is unknown or the policy does not use it."""
     deterministic: bool = Field(default=False, exclude_if=lambda deterministic: not deterministic)
-    """Whether the model always gives the same reply to the same prompt. Then no reply is requested twice."""
+    """Whether the model always gives the same reply to the same prompt. If so, no reply is requested twice."""
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)
     """Whether nobody can answer questions, so that a belief policy considers no questions; False for other policies."""
     model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -91,7 +91,7 @@ class RunConfig(Value):
         return self.workflow.question_expires_seconds
 
     def child_of(self, step: str) -> "RunConfig | None":
-        """Return the configuration of the child run for a step; None if the step is no child run."""
+        """Return the configuration of the child run for a step; None if no child run carries out the step."""
         return self.steps[step].child
 
     @property
@@ -217,7 +217,7 @@ class RunConfig(Value):
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The default limits of runs with this configuration: values for `LIMIT_KEYS`, by the fields of `Limits`."""
+        """The default limits of runs with this configuration, by the names of the fields of `Limits`."""
         values = {key: getattr(self.workflow, key) for key in LIMIT_KEYS} | {"stop_below": self.stop_below}
         return {LIMITS[name].key: values[key] for key, name in LIMIT_KEYS.items()}
 
@@ -234,7 +234,7 @@ class RunConfig(Value):
 
     @cached_property
     def reviewed(self) -> frozenset[str]:
-        """The steps whose artifacts a person reviews; their guard is a review or contains one."""
+        """The steps whose artifacts a person reviews. The guard of each of these steps is or contains a review."""
         guards = {step: self.workflow.effective_guard(step) for step in self.workflow.action_pairs}
         return frozenset(step for step, guard in guards.items() if review.includes_review(guard))
 
@@ -305,7 +305,7 @@ def _set_for_every_step(workflow: Workflow, own: str, common: str, value: float)
 
 @lru_cache(maxsize=64)
 def read_config(text: str) -> RunConfig:
-    """Return the configuration with which a run was started, from its JSON.
+    """Return the configuration of a run from its JSON.
 
     Runs with the same JSON share one object.
     """

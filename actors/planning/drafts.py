@@ -22,11 +22,11 @@ class DraftFindingJson(TypedDict):
     """A finding that rejects the draft."""
 
     code: str
-    """Its code, such as `plan.cycle`."""
+    """The finding's code, such as `plan.cycle`."""
     message: str
     """What is wrong, in words."""
     where: str
-    """A path into the plan, or a step's id; may be empty."""
+    """A path in the plan, or a step's id; may be empty."""
     takes: str
     """The remedy, in words."""
 
@@ -47,7 +47,7 @@ class DraftJson(TypedDict):
     findings: list[DraftFindingJson]
     """The remaining errors."""
     demands: NotRequired[list[DemandJson]]
-    """How the draft treats each demand; missing if the user's texts or the draft cannot be compared."""
+    """How the draft treats each demand; absent if the user's texts or the draft cannot be compared."""
     unread: NotRequired[list[str]]
     """The parts of the user's texts that were not read."""
 
@@ -66,9 +66,9 @@ class Draft:
     options: str = ""
     """The options with which `check` judges like the run, such as `--level expansive`; empty if none are needed."""
     demands: DemandTable | None = None
-    """How the draft treats each demand of the user; None for a child run, and for a draft that is no readable plan."""
+    """How the draft treats each demand of the user; None for a child run, and if the draft cannot be read as a plan."""
     editable: bool = False
-    """Whether `edit` opens the draft: the run is no child run, and its last plan step has made the draft."""
+    """Whether `edit` opens the draft: the last plan step made the draft, and the run is not a child run."""
 
     def __repr__(self) -> str:
         return f"<Draft {self.node}: {self.summary}>"
@@ -116,7 +116,7 @@ class Draft:
         """
         return {
             "not_proved": f"A draft of run {run_id}: {self.summary}.",
-            "findings": [f"{finding_line(item)} It takes {remedy_of(item)}." for item in self.findings],
+            "findings": [f"{finding_line(item)} Needed: {remedy_of(item)}." for item in self.findings],
             "plan": self.plan_json,
         }
 
@@ -149,7 +149,7 @@ def plan_steps(state: State) -> list[str]:
 
 
 def plan_of(node: Node) -> Mapping[str, Any] | None:
-    """Return the plan that an attempt has made, as JSON; None if this is not an object with steps."""
+    """Return the plan that an attempt has made, as JSON; None if the artifact is not an object with steps."""
     value = None if node.artifact is None else node.artifact.value
     plan = value.value if isinstance(value, Parsed) else None
     return plan if isinstance(plan, dict) and isinstance(plan.get("steps"), list) else None
@@ -179,10 +179,10 @@ def remedy_of(finding: Finding) -> str:
     return f"a valid value{place}" if finding.code.startswith("field.") else f"a change{place or ' of the plan'}"
 
 
-_MAKER = "a step that makes {names} in time, or a plan that does not need it"
+_MAKER = "a step that makes {names} in time, or a plan that does not need {names}"
 _AGAIN = "a step that makes {names} again, or another order of the steps"
 _KNOWN = "the id of a step of the plan{place}"
-_RUNS = "a way to the step{place}, or a plan without the step"
+_RUNS = "a plan in which the step{place} can run, or a plan without the step"
 _FEWER = "smaller retry budgets"
 REMEDIES: Mapping[str, str] = {
     Code.NO_STEPS: "at least one step",
@@ -191,12 +191,12 @@ REMEDIES: Mapping[str, str] = {
     Code.RESERVED_ID: "another id for the step{place}",
     Code.UNKNOWN_DEPENDENCY: _KNOWN,
     Code.UNKNOWN_TARGET: _KNOWN,
-    Code.CYCLE: "one dependency less in the cycle{place}",
+    Code.CYCLE: "one dependency fewer in the cycle{place}",
     Code.UNKNOWN_GUARD: "a guard{place} that the workflow allows",
     Code.BAD_BUDGET: "a retry budget within the limits{place}",
-    Code.MIXED_REPEATABLE: "the same `repeatable` for all steps",
+    Code.MIXED_REPEATABLE: "the same value of `repeatable` in all steps",
     Code.BAD_OUTCOME: "a different name for each outcome{place}",
-    Code.STRATEGY_NOT_FOLLOWED: "a step that implements the key step{place}",
+    Code.STRATEGY_NOT_FOLLOWED: "a step that implements the strategy's key step{place}",
     Code.UNBOUND: "a tool for the name{place}, or another name",
     Code.INITIAL_UNDEFINED: "the tokens that hold at the start{place}",
     Code.GOAL_UNDEFINED: "the tokens that must hold at the end{place}",
@@ -209,16 +209,16 @@ REMEDIES: Mapping[str, str] = {
     Code.FAILURE_UNREACHABLE: _RUNS,
     Code.BUDGET_OVER_TOTAL: _FEWER,
     Code.BUDGET_OVER_R_MAX: _FEWER,
-    Code.DEAD_END: "a way on after the failure{place}",
+    Code.DEAD_END: "a step that can run after the failure{place}",
     Code.INVARIANT_BROKEN: "steps that keep the invariant{place}",
     Code.ASSURANCE_TOO_LOW: "a way to the goal after each failure, or a lower `assurance`",
-    Code.TOO_COMPLEX: "fewer steps, or fewer that can fail",
+    Code.TOO_COMPLEX: "fewer steps, or fewer steps that can fail",
     Code.NO_UNDO: "an `undo`{place}",
     Code.CRITIQUE_IGNORED: "the changes that the critique asks for",
     Code.EVIDENCE_MISSING: "a name{place} that is found in the problem or the files",
     Code.UNCOVERED: "a step that satisfies the requirement{place}",
-    Code.VIOLATED: "another way than the one that is forbidden{place}",
-    Code.GOAL_CYCLE: "goals that do not wait for each other",
+    Code.VIOLATED: "a plan without what the requirement forbids{place}",
+    Code.GOAL_CYCLE: "goals that do not depend on each other",
     Code.DEMAND_IN_NO_STEP: "a step for the demand{place}",
     Code.REVIEW_REJECTED: "the changes that the review asks for",
 }

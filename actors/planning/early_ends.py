@@ -21,7 +21,7 @@ from actors.values.findings import Code
 from runtime.core.copies import changed
 
 REPEATS_MAX = 3
-"""How often a step's model may write the same rejected artifact in a round before the run ends."""
+"""The number of equal rejected artifacts of a step in a round after which the run ends."""
 REPEATS_AFTER_AFRESH = 2
 """How many rejected artifacts of a step may repeat earlier artifacts word for word, in a round with a fresh attempt.
 The prompt of a fresh attempt leaves out the earlier rejections.
@@ -32,8 +32,8 @@ def why_worthless(state: State, decision: Decision) -> str:
     """Return why no move is worth its calls. A reopened run decides about the failure again."""
     assert decision.weighing is not None
     best = decision.weighing.options[0]
-    chance = f"the best move left, {best.named}, has a chance of {best.chance:.1%} in {count_calls(best.calls)}"
-    return f"{NOT_WORTH_IT}: {chance}, less than {state.run.ledger.limits.stop_below:g} a call"
+    chance = f"the best remaining move ({best.named}) has a chance of {best.chance:.1%} in {count_calls(best.calls)}"
+    return f"{NOT_WORTH_IT}: {chance}, less than {state.run.ledger.limits.stop_below:g} per call"
 
 
 def why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> str:
@@ -45,20 +45,20 @@ def why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> s
     if not state.run.ledger.limits.stop_below or decision.level in (BacktrackLevel.CLARIFY, BacktrackLevel.GIVE_UP):
         return ""
     if _is_written_alike(state, branch, node):
-        return f"{STUCK}: {node.step} was written {REPEATS_MAX} times alike"
+        return f"{STUCK}: the model wrote the same artifact for {node.step} {REPEATS_MAX} times"
     if _repeats_after_afresh(state, branch, node):
-        return f"{STUCK}: {node.step} was written again word for word, also after a fresh attempt"
+        return f"{STUCK}: the model repeated its artifact for {node.step}, even after a fresh attempt"
     belief, attempts = state.config.policy.belief, branch.progress[node.step].attempt
     rounds = None if belief is None else belief.rounds
     if rounds is not None and attempts >= rounds and decision.level is BacktrackLevel.LOCAL_RETRY:
-        rejected = f"{node.step} was rejected in {attempts} attempts of a visit"
+        rejected = f"{node.step} was rejected in {attempts} attempts of one visit"
         return f"{STUCK}: {rejected}, and the search has no other step to redo"
     return ""
 
 
 def why_used_up(state: State) -> str:
     """Return the reason for an end of the run because a deterministic model has nothing new to write."""
-    return f"{STUCK_FOR_GOOD}: the model {state.config.model} always writes the same for the same prompt"
+    return f"{STUCK_FOR_GOOD}: the model {state.config.model} always gives the same reply to the same prompt"
 
 
 def _rejected_in_round(state: State, branch: Branch, node: Node) -> list[Node]:
@@ -107,8 +107,8 @@ def end_early(state: State, node: Node, decision: Decision, cause: str) -> endin
 def find_repeating_steps(state: State, branch: Branch) -> frozenset[str]:
     """Return the steps for which a deterministic model has repeated an artifact from the same parents.
 
-    The model's reply depends on the number of rejections. So one repeat shows that further rejections would change
-    nothing.
+    The model's reply changes only if the number of rejections changes. So one repeat shows that further rejections
+    would change nothing.
     """
     config = state.config
     if not config.deterministic:
@@ -148,7 +148,7 @@ def disable_steps(graph: Graph, steps: frozenset[str]) -> Graph:
 
 
 CUTS_MAX = 2
-"""How many replies of one visit may be cut off before the run parks."""
+"""The number of cut-off replies in one visit after which the run parks."""
 
 
 def reject_cut(state: State, name: str) -> VerdictReached | None:
@@ -162,7 +162,7 @@ def reject_cut(state: State, name: str) -> VerdictReached | None:
 
 
 def park_for_cut(state: State, branch: Branch) -> RunParked | None:
-    """Park after the second reply of a visit that was cut off, if no other work or question is open."""
+    """Park the run after the second cut-off reply of a visit, if no other work or question is open."""
     if branch.pruned or Phase.FAILED not in branch.progress.phases:
         return None
     run = state.run

@@ -1,8 +1,8 @@
 """Edits of a planning run's plan by a person: which plan may be edited, and the event of an edit. Pure.
 
-People edit the plan of an ended run, its best draft, or the plan that they are asked to review. The guards of its step
-judge the edit before it is posted. Until then, only another edit can change the plan, so the message contains the
-verdict.
+People edit the plan of an ended run, its best draft, or the plan that they are asked to review. The guards of the
+plan's step judge the edit before the edit is sent to the run. In between, only another edit can change the plan. So the
+message contains the verdict.
 """
 
 import json
@@ -40,7 +40,7 @@ class EditablePlan:
     node: Node
     value: Mapping[str, Any]
     question_id: str = ""
-    """The id of the open question whether a person approves the plan; empty if the run has ended."""
+    """The id of the open review of the plan; empty if the run has ended."""
 
     @property
     def constraints(self) -> Constraints:
@@ -49,37 +49,37 @@ class EditablePlan:
 
 
 def editable_plan(state: State) -> EditablePlan | str:
-    """Return the plan that can be edited now; if there is no such plan, return the reason, as a clause."""
+    """Return the plan that a person can edit now. If no plan can be edited, return the reason as a clause."""
     plans = plan_steps(state)
     if not plans:
-        return "its workflow makes no plan"
+        return "the workflow of the run makes no plan"
     if state.end is None:
         for name, asked in state.run.open_questions.items():
             node = state.nodes.get(asked.node)
             plan = None if node is None else plan_of(node)
             if asked.review and node is not None and plan is not None and node.step in plans:
                 return EditablePlan(node, plan, name)
-        return "it has not ended, and asks nobody to approve a plan"
+        return "the run has not ended, and asks nobody to approve a plan"
     if state.end.outcome == PlanningOutcome.SUCCESS:
         accepted = [node for node in best_path(state) if node.step in plans]
         value = accepted_value(accepted[-1]) if accepted else None
-        return EditablePlan(accepted[-1], value) if isinstance(value, Mapping) else "it has no plan"
+        return EditablePlan(accepted[-1], value) if isinstance(value, Mapping) else "the run has no plan"
     draft, _ = best_draft(state) or (None, None)
     plan = None if draft is None else plan_of(draft)
     if draft is None or plan is None:
-        return "it has ended, and has written no plan"
+        return "the run has ended without writing a plan"
     if draft.step != plans[-1]:
-        return f"its best draft is one of the step {draft.step}, and the step {plans[-1]} makes the plan"
+        return f"the step {draft.step} made the best draft, but only drafts of the step {plans[-1]} can be edited"
     return EditablePlan(draft, plan)
 
 
 def revision_of(state: State) -> int:
-    """Return the number of the plan's revision: 1, and one more for each edit."""
+    """Return the number of the plan's revision, which is 1 plus the number of edits."""
     return len(state.edits) + 1
 
 
 def check_edit(plan: EditablePlan, value: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return why an edited plan (JSON) is refused before its guard judges it; empty if it is not refused."""
+    """Return the findings that refuse an edited plan (JSON) before its guard judges it; empty if no finding does."""
     read, findings = read_plan(dict(value))
     if read is None:
         return tuple(finding for finding in findings if finding.severity == "error")
@@ -123,7 +123,7 @@ def _with_plan(state: State, plan: EditablePlan, value: Mapping[str, Any]) -> St
 def check_person(state: State, plan: EditablePlan, via: Via) -> None:
     """Raise `ForPeopleOnly` if a program edits a plan that only a person may approve."""
     if via not in PEOPLE and review.includes_review(state.config.workflow.effective_guard(plan.node.step)):
-        raise ForPeopleOnly("only a person may edit a plan that a person approves")
+        raise ForPeopleOnly("only a person may edit a plan that a person must approve")
 
 
 def accept_edit(state: State, body: Mapping[str, Any], message: Mailed) -> PlanCorrected | MailRefused:

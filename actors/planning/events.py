@@ -1,11 +1,11 @@
 """The events of a planning run: one closed union, named in the past tense. Names of requests end in `Requested`.
 
-Times are UTC seconds since 1970, durations seconds. Facts that an id contains are properties, not stored fields. Events
-that every kind of agent has are in `actors.run`.
+Times are UTC seconds since 1970. Durations are in seconds. Facts that an id contains are properties, not stored fields.
+The events that all kinds of runs share are in `actors.run`.
 
 A node is one attempt at one step: `STEP/vVISIT.aATTEMPT`. Its artifact has the same id. In a branch other than the
-first, `.bBRANCH` follows. A generation request has the node's id, plus `.tTRY` from the second try on. The
-classification of a rejection has `/c` after the node's id, and then also `.tTRY` from the second try on. A judgement
+first, the id ends with `.bBRANCH`. The id of a generation request is the node's id, plus `.tTRY` from the second try
+on. The classification of a rejection has `/c` after the node's id, and `.tTRY` from the second try on. A judgement
 request has `judge:` before the node's id. A step's id contains neither a slash nor a dot, so every name can be parsed.
 """
 
@@ -40,7 +40,7 @@ def node_id(step: str, visit: int, attempt: int, branch: int = 0) -> str:
 
 
 def visit_and_attempt(node: str) -> tuple[int, int]:
-    """Return a node's visit and attempt."""
+    """Return the number of a node's visit and the number of its attempt."""
     visit, _, attempt = node.partition("/v")[2].partition(".a")
     return int(visit), int(attempt.partition(".")[0])
 
@@ -77,7 +77,7 @@ class Decided(Event):
     wanted: tuple[str, ...] | None = None
     """The targets in the policy's row, if the budgets forbade them; None if the budgets allowed them."""
     delay_seconds: float = 0.0
-    """The seconds of back-off before a retry; 0 if there is none."""
+    """The seconds of back-off before a retry; 0 without a back-off."""
     classified: Cause | None = None
     """The classifier's code, if this code selected the row; None if it did not."""
     weighing: Weighing | None = Field(default=None, exclude_if=lambda weighing: weighing is None)
@@ -87,7 +87,7 @@ class Decided(Event):
 
     @classmethod
     def of(cls, decision: Decision) -> "Decided":
-        """Return the event of a decision."""
+        """Return the event for a decision."""
         fields = {name: value for name, value in decision if name in cls.model_fields}
         fields["targets"] = decision.targets if decision.level in REPLANS else ()  # Only a replan redoes other steps.
         return cls(**fields)
@@ -120,7 +120,7 @@ class GenerationRequested(CallRequested):
 
     @property
     def attempt(self) -> int:
-        """The number of the attempt in this visit, from 1. For a leaf, it counts all visits with the same parents."""
+        """The number of the attempt in this visit, from 1. For a leaf, all visits with the same parents count."""
         return visit_and_attempt(self.node)[1]
 
 
@@ -141,7 +141,7 @@ PlanningCall = GenerationRequested | ClassificationRequested
 
 
 class RequestReissued(CallReissued):
-    """An open request of an earlier driver was made again. The cost of the earlier try stays unknown and charged."""
+    """A driver repeated an earlier driver's open request. The cost of the earlier try stays charged as unknown."""
 
     kind: Literal["request_reissued"] = "request_reissued"
     again: PlanningCall
@@ -153,7 +153,7 @@ class ArtifactProduced(Replied):
 
     kind: Literal["artifact_produced"] = "artifact_produced"
     repeats: str | None = None
-    """The id of an earlier attempt at the step with the same content; None if there is no such attempt."""
+    """The id of an earlier attempt at the step with the same content; None if the content is new."""
 
 
 class FailureClassified(Replied):
@@ -168,9 +168,9 @@ class PlanningOutcome(StrEnum):
     """How a planning run ended."""
 
     SUCCESS = "success"
-    BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
+    BUDGET_EXHAUSTED = "budget_exhausted"  # a higher limit may help
     ALL_PRUNED = "all_pruned"  # a root step, or any step of a forward-only search, was rejected in all its attempts
-    BACKTRACK_CEILING = "backtrack_ceiling"  # nowhere left to go back to
+    BACKTRACK_CEILING = "backtrack_ceiling"  # no step is left to which the search can go back
     NEEDS_ANSWER = "needs_answer"  # the run needs an answer but may ask nobody: its result has the question
     NOT_UNDERSTOOD = "not_understood"  # the author does not understand the problem, and no answer helps
     CANCELLED = "cancelled"
@@ -178,7 +178,7 @@ class PlanningOutcome(StrEnum):
 
 
 ONLY_FORWARD = "this workflow does not go back"
-"""The end of the reason if all attempts of a step with requirements were rejected and the search goes only forward."""
+"""The last words of the reason if a search that only goes forward has used up the attempts of a step."""
 
 
 class RunStarted(Started):
@@ -341,7 +341,7 @@ class RunFinished(ending.RunFinished):
     counted: ModelCounts | None = Field(default=None, exclude_if=lambda counted: counted is None)
     """The counts of the model's attempts, for later runs; None if the run does not count."""
     demands: tuple[DemandPlace, ...] | None = Field(default=None, exclude_if=lambda demands: demands is None)
-    """The demands of the problem; None if they are not stored, so that views find them in the problem's text."""
+    """The demands of the problem; None if views must find the demands in the problem's text."""
 
     @classmethod
     def of(cls, end: ending.RunFinished) -> "RunFinished":

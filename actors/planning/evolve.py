@@ -1,6 +1,6 @@
-"""`evolve`: the only code that creates a new state.
+"""Applies events to the state of a planning run. No other code changes that state. Pure.
 
-It makes no decision, takes no action, and accepts every event that was ever written.
+This module makes no decisions and takes no actions. It accepts every event that was ever written.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,7 @@ _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
 
 
 def record_request(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:
-    """Return the state after a call was requested, with a new node if it is the first try of an attempt."""
+    """Return the state after a call was requested, with a new node if the request is the first try of an attempt."""
     calls_so_far, tries = branch.calls + event.calls, run.calls.tries
     if tries and event.call in tries:  # A further try of the same call.
         return _count_calls(state, run, branch, calls_so_far)
@@ -223,7 +223,8 @@ ApplyCommon = Callable[[State, Common, CommonEvent], State]
 def apply_event(common: ApplyCommon, state: State, run: Common, event: PlanningEvent) -> State:
     """Return the state after an event.
 
-    `run` is the common part after the event. `common` applies the events that runs of every kind have.
+    `run` is the common part of the state after the event. All kinds of runs share the common part. The function
+    `common` applies the events that change only this part.
     """
     branch = branch_about(state, event)
     after = _apply_to_branch(common, state, run, branch, event)

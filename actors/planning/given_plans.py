@@ -29,10 +29,10 @@ PLAN = "plan"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The content of an artifact made from a reply, and the program's changes to it."""
+    """The content of an artifact that was made from a reply, with the changes that the program made."""
 
     content: str
-    """The content; in a plan, with the values that the program has set."""
+    """The content. A plan includes the values that the program has set."""
     replaced: tuple[str, ...] = ()
     """The keys of the plan that contradicted a given fact, and were replaced."""
     notes: tuple[Finding, ...] = ()
@@ -73,7 +73,7 @@ def _unbound(plan: Any, facts: Given) -> tuple[Finding, ...]:
 
 
 def add_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
-    """Return a guard's verdict with this program's own findings about a plan added.
+    """Return a guard's verdict, extended by this program's own findings about a plan.
 
     An added error rejects the artifact.
     """

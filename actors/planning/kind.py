@@ -1,4 +1,4 @@
-"""The kind for planning runs, registered under the name `planning`."""
+"""The run kind `planning`, for planning runs."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ def _prepare(request: Any, setup: "Setup") -> "PreparedRun":
     if isinstance(request, str):
         request = PlanningInput(request)
     if not isinstance(request, PlanningInput):
-        raise UsageProblem("the task of a planning run is no text", place="task", hint="pass the problem as a string")
+        raise UsageProblem("the task of a planning run must be text", place="task", hint="pass the problem as a string")
     return prepare_planning(request, setup)
 
 

@@ -1,4 +1,4 @@
-"""The machine of planning runs: the differences from runs of other kinds. Pure.
+"""The machine of planning runs. It adds rules and messages to those that all kinds of runs share. Pure.
 
 A process that only reads a run applies its events to a state. Only a driver imports the modules that make decisions and
 requests.
@@ -43,7 +43,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules of planning runs, in their order."""
+        """The rules of planning runs. The first rule that returns an event wins."""
         from actors.planning.rules import rules_with  # noqa: PLC0415 -- only a driver needs it
 
         return rules_with(self.reissue)
@@ -80,13 +80,13 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return prompt_of(state, request)
 
     def reply_event(self, state: State, request: PlanningCall, fields: ReplyFields) -> PlanningEvent:
-        """Return the event of a reply: an artifact, or the cause of a rejection."""
+        """Return the event for a reply. The reply is an artifact, or the cause of a rejection."""
         from actors.planning.briefs import accept_reply  # noqa: PLC0415 -- only a driver needs it
 
         return accept_reply(state, request, fields)
 
     def verdict_event(self, state: State, message: Judged) -> VerdictReached | None:
-        """Return the event of a verdict."""
+        """Return the event for a verdict; None if no open request asks for the verdict."""
         from actors.planning.briefs import accept_verdict  # noqa: PLC0415 -- only a driver needs it
 
         return accept_verdict(state, message)
@@ -101,7 +101,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return accept_edit(state, body, message)
 
     def judgements(self, state: State) -> Mapping[str, JudgementRequested]:
-        """Return the open requests for verdicts."""
+        """Return the open requests for verdicts, by id."""
         return state.judgements
 
     def address(self, request: PlanningCall | JudgementRequested) -> str:
@@ -118,7 +118,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return config.steps[step_of(request_id)].price
 
     def is_child(self, state: State, request: PlanningCall) -> bool:
-        """Return whether the request's step is a child run."""
+        """Return whether a child run answers the request."""
         return state.is_child(request)
 
     def shows_messages(self, state: State, request: PlanningCall) -> bool:
@@ -126,11 +126,11 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return isinstance(request, GenerationRequested) and not state.config.graph.budgets[request.step].deterministic
 
     def end_event(self, end: ending.RunFinished) -> RunFinished:
-        """Return an end that came from outside as the end of a planning run."""
+        """Return the end of a run of any kind as the end of a planning run."""
         return RunFinished.of(end)
 
     def calls_ahead(self, state: State) -> int:
-        """Return the most calls that the latest branch can make in one visit of each step that is not accepted yet."""
+        """Return the most calls of the latest branch in one visit of each step that has no accepted artifact."""
         left = [step for step, slot in state.latest.progress.items() if slot.accepted is None]
         budgets = [state.config.graph.budgets[step] for step in left]
         return sum(budget.rmax * budget.calls for budget in budgets if not budget.deterministic)
@@ -140,7 +140,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return partial(question_of, state)
 
     def brief(self, state: PlanningState, work: Work) -> Any:
-        """Return the part of the run that the actor of this work gets to see."""
+        """Return the input of the actor that does a piece of work."""
         return self._brief(state, work)
 
     @cached_property

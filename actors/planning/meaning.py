@@ -1,6 +1,7 @@
 """The meaning of artifacts, and the comparison of redone steps, for policies with `agreement`. Pure.
 
-The meaning is a text. Two artifacts have the same meaning if they differ only in wording or white space.
+The meaning of an artifact is a normalised text. Artifacts that differ only in wording or white space have the same
+meaning.
 """
 
 import json
@@ -28,10 +29,10 @@ _WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
 
 @lru_cache(maxsize=256)
 def typed_meaning(artifact: Artifact, role: str) -> str:
-    """Return a text that is the same for two artifacts of a role if their typed fields are equal.
+    """Return a text for the comparison of artifacts. Artifacts of a role with equal typed fields have equal texts.
 
-    Lists are compared as sets. Case and white space do not count. For a role without typed fields, and for an artifact
-    that has none of them, return the text of `meaning`.
+    Lists are compared as sets. Case and white space do not count. If the role or the artifact has no typed fields,
+    return the text of `meaning`.
     """
     fields, value = TYPED_FIELDS.get(role, ()), artifact.parsed
     if isinstance(value, dict) and any(name in value for name in fields):
@@ -54,9 +55,9 @@ def _fold_value(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def meaning(artifact: Artifact, *, plan: bool) -> str:
-    """Return a text that is the same for two artifacts if they differ only in white space.
+    """Return a text for the comparison of artifacts. Artifacts that differ only in white space have equal texts.
 
-    In a plan, the order of lists and texts for people do not count, because no guard reads them.
+    In a plan, the order of lists does not count, and neither do texts for people, because no guard reads them.
     """
     value = artifact.value
     if not isinstance(value, Parsed):
@@ -82,10 +83,10 @@ def _canonical(value: Any, *, plan: bool) -> Any:
 
 
 def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy: Policy) -> Came:
-    """Return which redone steps above a rejected attempt made the same artifact again, and which made a different one.
+    """Return the redone steps above a rejected attempt, in two groups: those with the same artifact, and all others.
 
     An artifact is compared with the step's previous accepted artifact of this round, if both were made from the same
-    artifacts. The policy says whether texts or meanings are compared. If it has no `agreement`, nothing is compared.
+    artifacts. The policy says whether texts or meanings are compared. A policy without `agreement` compares nothing.
     """
     belief = policy.belief
     if belief is None or belief.agreement is None:

@@ -22,9 +22,9 @@ from actors.values.question_form import (
 
 _REDONE = "The step is done again with this answer."
 ADVICE_CHOICES: Mapping[str, str] = {
-    "try again": "The step is done again in a new round, in which it may send the search back as often as before.",
+    "try again": "The step begins a new round. In this round, it may send the search back as often as before.",
 }
-"""The answer that is offered besides free text if a step has used up its escalations."""
+"""The answer that is offered in addition to free text if a step has used up its escalations."""
 REVIEW_CHOICES: Mapping[str, str] = {
     reviews.APPROVE: "The result is accepted, and the run goes on with it.",
     f"{reviews.REJECT} REASON": "The result is rejected, and the next prompt shows the reason.",
@@ -38,7 +38,7 @@ def questions_of_verdict(
 
     Each finding for a person becomes a question, with the finding's text and schema. If the run may not ask so many
     questions, the last question combines the remaining findings. If all findings are for models, the step has used up
-    its escalations. Then the person is asked how to go on (S104). `history` has the failures of the round.
+    its escalations, and a person is asked how to go on (S104). `history` has the failures of the round.
     """
     subject = waiting_text(step, blocks(state, step))
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
@@ -56,7 +56,7 @@ def review(step: str, blocked: Sequence[str]) -> AskedForm:
     return make_form(
         f"Do you approve what the step '{step}' has made?",
         about=f"The result is shown below. {waiting_text(step, blocked)}",
-        otherwise="the result is not accepted, and the run ends unless its policy has another way.",
+        otherwise="the result is not accepted, and the run ends unless the policy has another move.",
         choices=REVIEW_CHOICES,
         schema=reviews.SCHEMA,
         priority="high",
@@ -64,7 +64,7 @@ def review(step: str, blocked: Sequence[str]) -> AskedForm:
 
 
 def blocks(state: State, step: str) -> tuple[str, ...]:
-    """Return the steps that wait for an answer about a step: itself, and all steps below it."""
+    """Return the steps that wait for an answer about a step: the step itself, and all steps that require this step."""
     return (step, *state.config.graph.below[step])
 
 
@@ -93,7 +93,7 @@ def _ask_how_to_continue(step: str, verdict: Verdict, history: Sequence[Past]) -
     failures = [past for past in history if past.step == step]
     back = sum(past.up > 0 for past in failures)
     return inquiry(
-        f"What is to be done about the step '{step}', which was rejected and may not send the search back again?",
+        f"What should the run do about the step '{step}', which was rejected and may not send the search back again?",
         shown=(
             f"The step '{step}' was rejected {_times(len(failures) + 1)} in this round, the last time by the guard"
             f" '{verdict.guard}', and has sent the search back {_times(back)}."
@@ -108,16 +108,13 @@ def _times(number: int) -> str:
 
 
 def _otherwise(step: str, verdict: Verdict) -> str:
-    """Return what happens if the question is declined: the decision that is made when nobody can be asked."""
+    """Return what happens if a person declines the question: the decision without an answer."""
     if any(finding.code == Code.NOT_UNDERSTOOD for finding in verdict.findings):
-        return "the run ends, since the author does not understand the problem."
+        return "the run ends, because the author of the plan does not understand the problem."
     askable = [finding for finding in verdict.errors if finding.askable]
     if askable and all(finding.code == Code.AMBIGUOUS and finding.asks is not None for finding in askable):
-        return (
-            f"the step '{step}' is done again, and what it takes the text to mean is shown as assumed in the table of"
-            " demands."
-        )
+        return f"the step '{step}' is done again. The table of demands shows its reading of the text as an assumption."
     if verdict.fatal:
-        return f"the run goes back to a step before '{step}'. If it cannot go back, it ends without a plan."
+        return f"the run goes back to a step before '{step}'. If the run cannot go back, the run ends without a plan."
     end = "When its attempts are used up, the run goes back or ends."
     return f"the step '{step}' is attempted again without an answer. {end}"

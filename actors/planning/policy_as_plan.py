@@ -1,10 +1,10 @@
 """Writes a workflow's search policy as a contingent plan, so that the plan guards can prove it (S46). Pure.
 
-Every step of the plan is repeatable and waits for tokens. A workflow step is `wanted`, `accepted` or `rejected`. Its
-attempts are a retry budget. Each visit of a non-leaf is a plan step. The last visit removes the token `visits left`,
-and no way back over the step is possible without that token. The decisions after a rejection are plan steps that cannot
-fail. The verdict chooses between them, so the guards check all of them. The question to the user comes last: an answer
-opens a new round, and without an answer the run ends.
+Every step of the plan is repeatable and waits for tokens. A token says whether a workflow step is `wanted`, `accepted`
+or `rejected`. The step's attempts become a retry budget. Each visit of a non-leaf becomes a plan step. The last visit
+removes the token `visits left`. Without this token, the search cannot go back over the step. The decisions after a
+rejection become plan steps that cannot fail. The verdict chooses between these plan steps, so the guards check all of
+them. The question to the user comes last. An answer begins a new round. Without an answer, the run ends.
 """
 
 from collections.abc import Iterable
@@ -22,8 +22,8 @@ WANTED, ACCEPTED, REJECTED, LEFT = "wanted", "accepted", "rejected", "visits lef
 def as_plan(pinned: RunConfig) -> dict[str, Any]:
     """Return the plan as a JSON value.
 
-    It names only guards of the default catalogue, which every installation has. For a guard of the workflow's own, the
-    plan step has `composite_validation`, and the guard's name is in the step's name.
+    The plan names only guards of the default catalogue, which every installation has. For any other guard, the plan
+    step has the guard `composite_validation`, and the step's name contains the real guard's name.
     """
     graph = pinned.graph
     steps = [
@@ -79,7 +79,7 @@ def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
 
 
 def _steps_after_rejection(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
-    """Yield the plan steps that may follow a rejected step: the ways back, and at last a question to the user."""
+    """Yield the plan steps that may follow a rejected step: the ways back, and then a question to the user."""
     if pinned.search is Search.LINEAR:
         return
     for targets, because in _ways_back(pinned, step):

@@ -70,22 +70,22 @@ _OPTIONS = {**LIMIT_KEYS, TIMEOUT: "timeout"}
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a planning run, the same for every interface. None stands for the workflow's value."""
+    """The options of a planning run, the same for every interface. None means the workflow's value."""
 
     workflow: str = "search"
     """The name of a shipped workflow, or the path of a workflow's file."""
     search: str | None = None
-    """The search strategy that replaces the workflow's, such as `beam:4`."""
+    """The search strategy in place of the workflow's strategy, such as `beam:4`."""
     limits: RunLimits = field(default_factory=RunLimits)
     no_input: bool = False
-    """Whether nobody can answer questions. A belief policy then does not consider any."""
+    """Whether nobody can answer questions. If so, a belief policy considers no questions."""
     strict: bool = False
-    """Whether to reject a plan that leaves a demand of the text in no step; if False, the workflow decides."""
+    """Whether to reject a plan if a demand of the text is in no step; if False, the workflow decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A planning run that may begin (`actors.run.kind.PreparedRun`): it is checked, and nothing is written yet."""
+    """A planning run that is ready to begin (`actors.run.kind.PreparedRun`). Nothing is written to the journal yet."""
 
     problem: str
     title: str
@@ -123,22 +123,22 @@ class RunRequest:
 
 
 Adapt = Callable[[RunRequest], RunRequest]
-"""Changes a prepared planning run so that more than the text shapes its plan. Raises `UsageProblem`."""
+"""Changes a prepared planning run, such as for a plan that is made from tools. Raises `UsageProblem`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanningInput:
-    """The input for the kind's `prepare`: the user's problem, and the options for planning."""
+    """The input of `prepare_planning`: the user's problem, and the options for planning."""
 
     problem: str
     options: RunOptions = field(default_factory=RunOptions)
     attachments: tuple[Attachment, ...] = ()
     adapt: Adapt | None = None
-    """Changes the prepared run, such as for a plan from tools; None if only the text shapes the plan."""
+    """Changes the prepared run, such as for a plan from tools; None if nothing needs to change."""
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
-    """Return a planning run that may begin. Raises `UsageProblem` with the cause, the place and the next step.
+    """Return a planning run that is ready to begin. Raises `UsageProblem` with the cause, the place and the next step.
 
     For an invalid option, the place is its name in `RunOptions` or `RunLimits`.
     """
@@ -164,7 +164,7 @@ def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
 def planning_config(options: RunOptions, setup: Setup) -> RunConfig:
     """Return the configuration of the planning runs that another run starts. Raises `UsageProblem`.
 
-    The keys of a scripted model are not checked, because the script may also have replies for the run that starts them.
+    The keys of a scripted model are not checked, because the script may also have replies for the parent run.
     """
     loaded, policy, _ = _resolve_workflow(options, setup)
     settings = check_limits(options.limits).get("model_settings") or {}
@@ -184,7 +184,7 @@ def _resolve_workflow(options: RunOptions, setup: Setup) -> tuple[LoadedWorkflow
     loaded, policy = _drop_unusable_belief(loaded, policy, options, setup.root)
     if "stop_below" in limits and policy.belief is None:
         cause = f"policy {policy.name!r} has no belief, so `stop_below` has no effect"
-        raise UsageProblem(cause, place="stop_below", hint="use it with a workflow that has `policy: belief`")
+        raise UsageProblem(cause, place="stop_below", hint="use `stop_below` with a workflow that has `policy: belief`")
     if "keep_trying" in limits and policy.belief is not None:
         loaded = replace(loaded, workflow=loaded.workflow.changed(stop_below=0.0))
         changed_keys = (*changed_keys, "stop_below")
@@ -254,7 +254,7 @@ def _check_parts(loaded: LoadedWorkflow, registry: Registry) -> None:
             path = ("action_pairs", step, "guard_config", *refused.path)
             place, hint = f"{loaded.document.place(path)}, guard {refused.guard!r} of step {step!r}", problem.hint
             if not problem.place.startswith("guard_config"):  # The error is in the file that defines the guard.
-                place, hint = problem.place, "; ".join(filter(None, (hint, f"it is named at {place}")))
+                place, hint = problem.place, "; ".join(filter(None, (hint, f"the guard is named at {place}")))
             raise UsageProblem(problem.cause, place=place, hint=hint) from problem
         registry.generators.get(pair.generator)  # A plug-in is loaded when it is looked up.
 
@@ -294,7 +294,7 @@ def pin(
 ) -> RunConfig:
     """Return the complete configuration of a run and of its child runs. Only the parent run asks questions.
 
-    Prices and settings of models come from `setup`. `settings` were set by a person, and apply to every step.
+    Prices and settings of models come from `setup`. `settings` are a person's settings, which apply to every step.
     """
     children = {
         name: pin(
@@ -326,7 +326,7 @@ def pin(
 def _known_author(policy: Policy, model: str, setup: Setup | None) -> Author | None:
     """Return the known behaviour of a model; None if the policy's belief has no numbers for a comparison.
 
-    A measured profile comes before the table of families.
+    A measured profile takes precedence over the table of model families.
     """
     table = policy.belief
     if setup is None or table is None or table.author is None or not is_author(model):
@@ -343,8 +343,8 @@ def _check_step_models(loaded: LoadedWorkflow) -> None:
         if pair.model is not None:
             place = loaded.document.place(("action_pairs", step, "model"))
             if isinstance(parse_model_spec(pin_model(pair.model), place=place), Scripted | ReplaySpec | RecordingSpec):
-                hint = "name a model of the server or a template; --model may name a script for all steps"
-                raise UsageProblem("a step takes no script and no recorded run", place=place, hint=hint)
+                hint = "name a model of the server, or a template; a script for all steps is possible with --model"
+                raise UsageProblem("the model of a step may not be a script or a recorded run", place=place, hint=hint)
 
 
 def _step_models(workflow: Workflow, setup: Setup | None) -> dict[str, StepModel]:
@@ -383,13 +383,13 @@ def check_problem(problem: str) -> None:
     """Check that a problem is neither empty nor too large. Raises `UsageProblem`."""
     value: object = problem  # whatever a caller in Python passes
     if not isinstance(value, str):
-        cause = f"the problem is text, not {type(value).__name__}"
-        raise UsageProblem(cause, place="PROBLEM", hint="describe it in plain text")
+        cause = f"the problem must be text, not {type(value).__name__}"
+        raise UsageProblem(cause, place="PROBLEM", hint="describe the problem in plain text")
     size = len(problem.encode(errors="replace"))
     if not problem.strip():
-        raise UsageProblem("the problem is empty", place="PROBLEM", hint="describe it in plain text")
+        raise UsageProblem("the problem is empty", place="PROBLEM", hint="describe the problem in plain text")
     if size > PROBLEM_BYTES_MAX:
-        hint = f"at most {PROBLEM_BYTES_MAX:,} bytes; leave out logs and listings"
+        hint = f"the limit is {PROBLEM_BYTES_MAX:,} bytes; leave out logs and listings"
         raise UsageProblem(f"the problem has {size:,} bytes", place="PROBLEM", hint=hint)
 
 
@@ -407,7 +407,7 @@ def _with_options(
         tokens, seconds = limits.get("output_tokens_max"), limits.get("timeout")
         loaded = _set_limits(loaded, tokens, None if seconds is None else float(seconds))
     except UsageProblem as problem:
-        hint = problem.hint or "leave it out for the workflow's own"
+        hint = problem.hint or "leave out the option to use the workflow's value"
         raise UsageProblem(problem.cause, place=_OPTIONS.get(problem.place, problem.place), hint=hint) from None
     of_steps = {OUTPUT_TOKENS: tokens, TIMEOUT: seconds}
     return loaded, (*keys, *(key for key, value in of_steps.items() if value is not None))
@@ -433,7 +433,7 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
         search = read_search(config.workflow.search).name
         if chosen.belief is not None and search not in SEARCHES:
             cause = f"policy {chosen.name!r} cannot be used with the search {search!r}"
-            raise UsageProblem(cause, place="policy", hint=f"it needs {' or '.join(SEARCHES)}")
+            raise UsageProblem(cause, place="policy", hint=f"this policy needs the search {' or '.join(SEARCHES)}")
         config = config.changed(policy=chosen, author=_kept_author(state.config, chosen, setup))
     return ForkConfig(config.model_dump_json(), config.model_copy().stop_below)
 
@@ -452,7 +452,7 @@ def _check_steps(before: RunConfig, after: RunConfig) -> None:
         if step in had and step in has and set(had[step]) == set(has[step]):
             continue
         what = "is missing" if step not in has else "is new" if step not in had else "requires other steps"
-        hint = "keep the steps and what they require, or start a new run with `replan run`"
+        hint = "keep the steps and their requirements, or start a new run with `replan run`"
         raise UsageProblem(f"step {step!r} {what} in the other workflow", place="workflow", hint=hint)
 
 
@@ -468,8 +468,8 @@ def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, roo
 
     The line is empty if nothing has changed, or if the source of the workflow is unknown.
 
-    A workflow that can no longer be read gives a line, not an error, because the run does not need the workflow. The
-    model and its price are not compared.
+    If the workflow can no longer be read, the line says so. The run can still go on, because it does not need the file.
+    The model and its price are not compared.
     """
     if not start.source:
         return ""
@@ -499,7 +499,7 @@ def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfi
 def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
     """Return a line about plug-in files whose content has changed; empty if no file has changed.
 
-    The code of a plug-in is not stored: the run uses the current content of the file.
+    The run does not store the code of a plug-in. It uses the current content of the file.
     """
     now = registry.sources
     changed = [plugin for plugin in start.plugins if plugin.plugin in now and now[plugin.plugin].hash != plugin.hash]
@@ -507,7 +507,7 @@ def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
         return ""
     files = dict.fromkeys(now[item.plugin].file for item in changed)
     names = ", ".join(item.plugin for item in changed)
-    return f"{' and '.join(files)} has changed since the run began, and is used as it is now: {names}"
+    return f"{' and '.join(files)} changed after the run began; the run uses the current content: {names}"
 
 
 def _differences(then: RunConfig, now: RunConfig) -> Iterator[str]:

@@ -106,7 +106,7 @@ def rejection_codes(state: State, branch: Branch, step: str) -> frozenset[str]:
 def retry_feedback(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return the newest `window` of the step's own rejections in the whole run, oldest first.
+    """Return the newest rejections of the step in the whole run, oldest first. There are at most `window` of them.
 
     The nodes in `answered_nodes` are left out.
     """
@@ -125,8 +125,8 @@ def _kept_findings(
 ) -> tuple[str, ...] | None:
     """Return those findings of left-out rejections that say what to add or change.
 
-    Only the newest `window` rejections count. Return None if no rejections are left out, or if the policy shows nothing
-    of them.
+    Only the newest `window` rejections count. Return None if no rejections are left out, or if the policy shows none
+    of their findings.
     """
     left_out = branch.left_out.get(step)
     if left_out is None or state.config.policy.afresh_shows == "nothing":
@@ -150,8 +150,8 @@ def escalation_feedback(
 ) -> tuple[Feedback, ...]:
     """Return one entry for each rejection that sent the search back over a step, with all rejections of its visit.
 
-    `causes` are the rejections that sent the search back. Rejections in `left_out` are omitted. The newest `window`
-    entries are returned, oldest first.
+    `causes` are the rejections that sent the search back. Rejections in `left_out` are omitted. The result has
+    the newest entries, at most `window`, oldest first.
     """
     feedback: list[Feedback] = []
     for last in reversed(causes):
@@ -209,7 +209,7 @@ def _preview(content: str) -> str:
 
 
 def accepted_artifact(state: State, node: str | None) -> Artifact | None:
-    """Return an artifact in the form for the steps that require it; None if there is no artifact."""
+    """Return the artifact of a node in the form that later steps get; None if there is no artifact."""
     attempt = state.nodes.get(node or "")
     if attempt is None or attempt.artifact is None or attempt.verdict is None:
         return None if attempt is None else attempt.artifact

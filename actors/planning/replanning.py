@@ -1,6 +1,6 @@
 """Planning runs that an execution starts to replace its plan: their input and their result.
 
-Such a run is started in the same way as a run for a step of a plan. The execution reserves the child's limits in its
+The planning run is started in the same way as a child run for a step. The execution reserves the child's limits in its
 ledger, and hands a `ChildBrief` to an actor with the handler `ChildGenerator(resources.drive_child, clock).generate`.
 The execution gets a `Generated` message with the cost, or a `Faulted` message while the child waits for its provider.
 `read_replan` reads the text of the reply.
@@ -89,7 +89,7 @@ def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
     value = read_reply(text)
     content = value.value if isinstance(value, Parsed) else None
     if not isinstance(content, dict):
-        return NoPlan(PlanningOutcome.ALL_PRUNED, "the planning run brought no plan")
+        return NoPlan(PlanningOutcome.ALL_PRUNED, "the planning run returned no plan")
     if content.keys() != {UNSUCCESSFUL}:
         return NewPlan(content)
     end = content[UNSUCCESSFUL]
@@ -99,5 +99,5 @@ def read_replan(text: str) -> NewPlan | NeedsAnswer | NoPlan:
         try:
             return NeedsAnswer(NeededAnswer.model_validate(end["question"]))
         except ValidationError:  # A model has written something that only a planning run writes.
-            return NoPlan(PlanningOutcome.ALL_PRUNED, "the planning run brought no plan")
+            return NoPlan(PlanningOutcome.ALL_PRUNED, "the planning run returned no plan")
     return NoPlan(str(end.get("outcome", "")), str(end.get("why", "")))

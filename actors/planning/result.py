@@ -28,7 +28,7 @@ from runtime.models.replies import Parsed
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """An accepted artifact on the path."""
+    """An accepted artifact on the accepted path of a run, or on its best path so far."""
 
     step: str
     node: str
@@ -37,11 +37,11 @@ class PathStep:
     score: float
     guard: str = ""
     last: bool = False
-    """Whether no other artifact on the path was made from it."""
+    """Whether no other artifact on the path was made from this artifact."""
 
 
 class PathStepJson(TypedDict):
-    """An accepted artifact on the path."""
+    """An accepted artifact on the `path` of a planning run."""
 
     step: str
     """The step that made the artifact."""
@@ -65,20 +65,20 @@ class EditedPlan(TypedDict):
 
 
 class PlanningJson(TypedDict):
-    """The keys that `--json` prints for planning runs, besides the keys of every run."""
+    """The keys that `--json` prints for planning runs, in addition to the keys of every run."""
 
     revision: int
-    """How often the search went back over steps."""
+    """How often the search went back."""
     plan: Any
-    """The plan in the model's form; null unless it was proved."""
+    """The accepted plan, as the model wrote it; null without one."""
     path: list[PathStepJson]
     """The accepted path, or the best path so far if the run has not succeeded."""
     findings: list[dict[str, Any]]
     """The findings of the last rejection, or the warnings on the plan."""
     edits: NotRequired[list[EditedPlan]]
-    """The edits of plans by people, the oldest first; missing if there are no edits."""
+    """The edits of plans by people, the oldest first; absent if there are no edits."""
     draft: NotRequired[DraftJson]
-    """The best plan that the run wrote, not proved; missing before the end of the run, and if it has a plan."""
+    """The best plan of a run that ended without an accepted plan; absent for all other runs."""
     needs_answer: NotRequired[dict[str, Any]]
     """The question that the run needs answered but may not ask."""
 
@@ -146,7 +146,7 @@ class Result(RunResult):
 
     @cached_property
     def conclusion(self) -> Conclusion:
-        """The statement about the accepted plan, in words; `No plan` if there is no plan."""
+        """The conclusion about the accepted plan, in words; `No plan` if there is no plan."""
         if self.plan_json is None:
             return Conclusion(False, "No plan")
         guards = [step.guard for step in self.path if step.value == self.plan_json]
@@ -251,7 +251,7 @@ def _user_texts_of(state: State) -> UserTexts:
 
 
 def best_path(state: State) -> tuple[Node, ...]:
-    """Return the best path: the artifacts accepted now, or an earlier accepted artifact and all that it builds on.
+    """Return the best path: the artifacts accepted now, or an earlier accepted artifact with all its parent artifacts.
 
     The longest path is the best. Among equally long paths, the highest sum of scores decides. If the sums are equal
     too, the path that is accepted now comes first, then the oldest path (S36). A search that compares plans uses the

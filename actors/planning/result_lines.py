@@ -1,4 +1,4 @@
-"""The texts of a planning run for people: its result with the next step, its search tree, its documents. Pure.
+"""The texts of a planning run for people: its result with the next step, its search tree, and its documents. Pure.
 
 Most commands only read records, so `views` imports this module only when a command shows more.
 """
@@ -40,20 +40,20 @@ UNANSWERED = "add the answer to the text of the problem, and run the problem aga
 _BY_CODE: Mapping[str, str] = {
     Code.FILTERED: "reword what the provider's filter may object to in the problem, or use another model",
     Code.NOT_IN_TEXT: "name the files, functions and tests that matter in the problem, or use another model",
-    Code.NOTHING_FOUND: "say more of the facts in the problem: files, errors, how to reproduce it",
+    Code.NOTHING_FOUND: "add facts to the problem, such as files, errors, and how to reproduce the failure",
     Code.UNKNOWN_GUARD: "add the guards that plans may name to `guard_catalog` in the workflow",
     Code.BUDGET_OVER_R_MAX: "raise `r_max` in the workflow, or split the problem",
     Code.TOO_COMPLEX: "split the problem, or lower `target_guard_level` in the workflow",
     Code.PLAN_TOO_LARGE: "split the problem",
-    Code.ASSURANCE_TOO_LOW: "ask for a lower `assurance` in the workflow, or use another model",
-    Code.REVIEW_UNANSWERED: "run it again, and approve the artifact or say what is wrong with it",
-    Code.REVIEW_REJECTED: "run it again with what the review asks for in the problem",
+    Code.ASSURANCE_TOO_LOW: "set a lower `assurance` in the workflow, or use another model",
+    Code.REVIEW_UNANSWERED: "run the problem again, and approve the artifact or say what is wrong with the artifact",
+    Code.REVIEW_REJECTED: "add to the problem what the review asks for, and run the problem again",
 }
 _BY_FAMILY: Mapping[str, str] = {
     "reply": "use another model, or a server that enforces the requested JSON",
     "requirements": UNANSWERED,
     "tool": "repair the tool that failed",
-    "child": "look at the run of the step that failed",
+    "child": "look at the child run of the step that failed",
 }
 
 
@@ -68,8 +68,7 @@ def _cut_advice(result: Result, program: str) -> str:
 def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
     """Return the next step as a clause without a full stop; empty if the findings suggest no step.
 
-    `output_tokens` is the token limit of the failed step. Only the first error counts. The policy, too, uses the first
-    error.
+    `output_tokens` is the token limit of the failed step. Only the first error counts, as in the policy.
     """
     first = next((finding for finding in findings if finding.severity == "error"), None)
     if first is None:
@@ -80,22 +79,22 @@ def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
 
 
 FINDINGS_MAX = 5
-"""How many findings of the last rejection are shown. `replan show RUN --tree` shows all findings."""
+"""The largest number of findings of the last rejection in the report. `replan show RUN --tree` shows all findings."""
 
 _NEXT = {
     "all_pruned": "state the problem more fully, or use another model",
     "not_understood": "state the problem as software work in English, or use a language model (-m NAME)",
     "backtrack_ceiling": "use a workflow with larger backtrack budgets, or another model",
-    "cancelled": "what was validated is kept",
+    "cancelled": "all accepted artifacts are kept",
 }
 
 
 def brief_lines(result: Result, program: str = "replan") -> list[Line]:
-    """Return the report with the plan in short, and the commands that show and export the whole plan."""
+    """Return the report with a short form of the plan, and the commands that show and export the whole plan."""
     if not result.succeeded or result.plan_json is None:
         return outcome_lines(result, program)
     run = result.run_id
-    more = f"All of it: {program} show {run} --full; as Markdown: {program} export {run} -o plan.md"
+    more = f"The whole plan: {program} show {run} --full; as Markdown: {program} export {run} -o plan.md"
     return [*outcome_lines(result, program, full=False), *_guard_hint(result, program), line(more, "dim")]
 
 
@@ -132,11 +131,11 @@ def _draft(result: Result, program: str) -> list[Line]:
         return []
     rows = [BLANK, line("Draft, not proved", "bold"), indent_line(f"{draft.node}: {draft.summary}.", "yellow")]
     for finding in draft.findings[:FINDINGS_MAX]:
-        rows += [indent_line(finding_line(finding), "red"), indent_line(f"It takes {remedy_of(finding)}.")]
+        rows += [indent_line(finding_line(finding), "red"), indent_line(f"Needed: {remedy_of(finding)}.")]
     rows += [indent_line(demand_line(row), "yellow") for row in draft.uncovered[:FINDINGS_MAX]]
     written, checked = draft.commands(result.run_id, program)
     edit = f"{program} edit {result.run_id}; or " if draft.editable else ""
-    return [*rows, indent_line(f"To mend it: {edit}{written}, then {checked}", "dim")]
+    return [*rows, indent_line(f"To repair the draft: {edit}{written}, then {checked}", "dim")]
 
 
 def accepted_lines(result: Result, *, full: bool) -> list[Line]:
@@ -156,7 +155,8 @@ def _guard_hint(result: Result, program: str) -> list[Line]:
     steps = result.plan_json.get("steps", ()) if isinstance(result.plan_json, dict) else ()
     guards = [step.get("guard") for step in steps if isinstance(step, dict)]
     example = next((guard for guard in guards if guard in GUARD_CATALOG), None)
-    return [] if example is None else [line(f"In brackets: what checks a step; {program} explain {example}", "dim")]
+    text = f"In brackets: the guard that checks the step. To explain a guard: {program} explain {example}"
+    return [] if example is None else [line(text, "dim")]
 
 
 def _advice(result: Result, program: str) -> str:
@@ -171,14 +171,15 @@ def _advice(result: Result, program: str) -> str:
         return f"use a search that goes back, such as depth_first, or another model; {tree}"
     if result.outcome == "budget_exhausted":
         too_large = not result.calls and exhausted_limit(result.why) in COUNTED[1:]
-        per_call = "the first call alone may take more; " if too_large else ""
+        per_call = "even the first call may exceed this limit; " if too_large else ""
         first = f"{by_finding}; " if _was_unreadable(result) else ""
         return f"{per_call}{first}{common}; {tree}"
     if result.outcome == "cancelled":
         return f"{_NEXT[result.outcome]}; {tree}"
     if result.reopened_by == "requirement" and by_finding == UNANSWERED:
         run = result.run_id
-        return f"tell the run: `{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`; {tree}"
+        tell = f"`{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`"
+        return f"tell the run the answer: {tell}; {tree}"
     return f"{by_finding or _NEXT[result.outcome]}; {tree}"
 
 
@@ -259,7 +260,7 @@ def _status_word(attempt: AttemptView) -> str:
     if node.status == "pending" and attempt.over:
         return "without a verdict"
     if attempt.reviewed:
-        return "left to a person's review"
+        return "waiting for a person's review"
     if node.status == "pending" and attempt.rests:
         return "interrupted" if node.artifact is None else "not judged yet"
     if node.status == "superseded" and node.verdict is None:
@@ -298,23 +299,22 @@ def _decision_lines(attempt: AttemptView, *, brief: bool) -> list[str]:
     if decision.weighing is not None:
         lines.append(belief_text(decision.weighing))
     if decision.wanted is not None:
-        lines.append(f"the rule wanted {', '.join(decision.wanted)}; its visits are used up")
+        lines.append(f"the rule wanted to go back to {', '.join(decision.wanted)}, but no visits are left")
     if node.cleared:
-        lines.append(
-            f"cleared {', '.join(node.cleared)}; thrown away: {format_usage(attempt.wasted, known=attempt.cost_known)}"
-        )
+        cost = format_usage(attempt.wasted, known=attempt.cost_known)
+        lines.append(f"cleared {', '.join(node.cleared)}; cost of the lost work: {cost}")
     return lines
 
 
 def _describe_cause(classification: FailureClassified, decision: Decision) -> str:
     if classification.cause is None:
-        return "a model was asked for the cause and gave no code; the table decides"
-    use = "which selects the rule" if decision.classified else "so the table decides"
-    return f"a model was asked for the cause: {classification.cause}, {use}"
+        return "a model was asked for the cause, but named no known cause; so the policy's table decides"
+    use = "and this cause selects the rule" if decision.classified else "but the policy's table decides"
+    return f"a model named the cause {classification.cause}, {use}"
 
 
 def belief_text(weighing: Weighing) -> str:
-    """Return the most likely place of the mistake, and the costs of the best move and the next best move."""
+    """Return a text about the most likely mistake, and about the costs of the best and the next best move."""
     place, options = weighing.places[0], weighing.options
     where = f"The mistake is most likely in the {step_in_words(place.step)}"
     if place.step == UNSOLVABLE:
@@ -358,7 +358,7 @@ def _branch_line(story: BranchStory) -> Line:
 
 
 def tree(title: str, state: State, written: Sequence[Record[PlanningEvent]], *, interrupted: bool, brief: bool) -> Tree:
-    """Return the attempts of a run as a tree, and the stories of its branches."""
+    """Return the attempts of a run as a tree, and a line about each branch."""
     if brief:  # A live view is drawn often, and shows nothing that only the records tell.
         return Tree(search_tree(title, attempts(state, interrupted=interrupted, live=not interrupted), brief=True))
     attempt_views = attempts(state, written, interrupted=interrupted)
@@ -386,15 +386,15 @@ def _author_lines(config: RunConfig) -> list[Line]:
     known = _author(config)
     if known is None:
         return []
-    first = f"first attempts accepted {known.first_accepted:.0%}"
-    retries_text = f"retries with the finding in view {known.told_retry_mends:.0%}"
-    again = f"retries word for word {known.repeats:.0%}"
+    first = f"accepted first attempts {known.first_accepted:.0%}"
+    retries_text = f"accepted retries that see the finding {known.told_retry_mends:.0%}"
+    again = f"retries that repeat the answer {known.repeats:.0%}"
     if known.source == "middle":
         return [
             line(f"nothing is known about {config.model}, so the average of all measured models is assumed:", "dim"),
             line(f"  {first}, {retries_text}, {again}", "dim"),
         ]
-    return [line(f"known of {config.model}: {first}, {retries_text}, {again}; source: {known.source}", "dim")]
+    return [line(f"known about {config.model}: {first}, {retries_text}, {again}; source: {known.source}", "dim")]
 
 
 def flow(result: Result) -> Flow | None:
@@ -418,15 +418,15 @@ def document(view: str, state: State, result: Result, program: str) -> RunDocume
     """
     if view == "draft":
         if result.draft is None:
-            hint = f"`{program} show {result.run_id}` shows where it stands"
-            cause = "it has a plan" if result.plan_json is not None else "it has not ended, or has written no plan"
+            hint = f"`{program} show {result.run_id}` shows its state"
+            cause = "the run has a plan" if result.plan_json is not None else "the run has not ended, or wrote no plan"
             raise UsageProblem(f"run {result.run_id} has no draft: {cause}", place="--draft", hint=hint)
         return RunDocument(json=result.draft.to_file(result.run_id))
     if view != "yaml":
         note = f"Run {result.run_id}: {result.conclusion.text}."
         return plan_document(view, result, _read_proved_plan(state, result, view, program), note, program)
     if not (text := yaml_text(result)):
-        hint = f"`{program} show {result.run_id}` shows where it stands"
+        hint = f"`{program} show {result.run_id}` shows its state"
         raise UsageProblem("the run has no accepted JSON artifact", place=option_of(view), hint=hint)
     return RunDocument(text=text)
 
@@ -466,6 +466,6 @@ def _read_proved_plan(state: State, result: Result, view: str, program: str) -> 
         return result.plan_json
     if "plan" not in state.config.roles.values():
         cause = f"the workflow {state.config.workflow.name} of run {run} makes no plan"
-        raise UsageProblem(cause, place=option_of(view), hint=f"`{program} show {run}` shows what it makes")
-    hint = f"`{program} show {run}` shows how far it got"
+        raise UsageProblem(cause, place=option_of(view), hint=f"`{program} show {run}` shows its artifacts")
+    hint = f"`{program} show {run}` shows its progress"
     raise UsageProblem(f"run {run} has no proved plan", place=option_of(view), hint=hint)

@@ -1,7 +1,7 @@
-"""The rules of a planning run. A rule is a decision that may follow from a state. `rules_with` has their order. Pure.
+"""The rules of a planning run. A rule is a decision that may follow from a state. Pure.
 
-The order counts: the first rule that returns an event wins. Some rules look at every branch, or at the tree of all
-branches.
+The order in `rules_with` counts: the first rule that returns an event wins. Some rules look at every branch, or at the
+tree of all branches.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -56,7 +56,7 @@ _FAILED, _STUCK = Phase.FAILED, Phase.STUCK  # Before Python 3.12, looking up a 
 
 
 def judge(state: State) -> JudgementRequested | VerdictReached | None:
-    """Ask the guard of the oldest unjudged artifact, or reject a reply whose end is missing."""
+    """Ask a guard to judge the oldest unjudged artifact. If the end of the reply is missing, reject the artifact."""
     if not state.unjudged:
         return None
     node = state.nodes[state.unjudged[0]]
@@ -171,7 +171,7 @@ def end(state: State, tree: SearchTree | None) -> RunFinished | None:
 
 
 def _give_up(state: State, branch: Branch) -> RunFinished | None:
-    """End the run because a step is stuck; None while a question is open, because its answer may begin a new round."""
+    """End the run because a step is stuck; None while a question is open, because an answer may begin a new round."""
     step = first(branch.progress, Phase.STUCK)
     if step is None or state.run.open_questions:
         return None
@@ -201,7 +201,7 @@ def rest(state: State) -> WaitRequested | None:
 
 
 def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunFinished | None:
-    """Request an artifact of a ready step, if the limits allow it.
+    """Request an artifact of a ready step, if the limits allow the request.
 
     End the run if a limit allows no request and no other work is open.
     """
@@ -252,7 +252,7 @@ def _drop_resting_steps(state: State, branch: Branch, steps: Sequence[str]) -> S
 
 
 def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> PlanningCall | Limit | None:
-    """Return the first affordable request of a branch; if there is none, the limit that the last request would exceed.
+    """Return the first affordable request of a branch. If there is none, return the limit that the last one exceeds.
 
     Further tries of a call come first, because their attempt was already allowed. First tries at each of `steps`
     follow.
@@ -278,7 +278,7 @@ def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> Plann
 
 
 def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | None:
-    """Ask the next decided question. If the run may ask nobody, end the run with the question."""
+    """Ask the next question that was decided. If the run may ask nobody, end the run with the question."""
     if not branch.to_ask:
         return None
     planned = branch.to_ask[0]
@@ -293,7 +293,7 @@ def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | 
 
 
 def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
-    """Withdraw a question that its step no longer waits for."""
+    """Withdraw a question whose answer its step no longer needs."""
     if not state.run.questions:
         return None
     for name, request in state.run.open_questions.items():
@@ -350,7 +350,7 @@ def _review_artifact(state: State) -> ClarificationRequested | RunFinished | Ver
 def _person_verdict(question: Question | None) -> Verdict:
     if question is not None and question.status is Status.ANSWERED:
         return review.verdict_of(question.answer)
-    status = "skipped, because an earlier review was not given" if question is None else question.status
+    status = "skipped, because nobody answered an earlier review" if question is None else question.status
     return review.verdict_without_answer(f"the review was {status}")
 
 

@@ -1,4 +1,4 @@
-"""The state of a planning run: everything that decisions depend on. It is frozen. Only `evolve` creates new states."""
+"""The state of a planning run: everything that decisions depend on. States are frozen. Only `evolve` makes them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class Node:
     artifact: Artifact | None = None
     repeats: str | None = None
     afresh: bool = False
-    """Whether it is the first attempt after a decision to leave earlier rejections out of the step's prompts."""
+    """Whether the attempt is the first one after a decision to leave earlier rejections out of the step's prompts."""
     verdict: Verdict | None = None
     """The verdict of the guard, or of a person after a review; None before the verdict."""
     rejection_text: str = ""
@@ -95,7 +95,7 @@ class PendingReplan(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """The earlier rejections that a step's prompts leave out, because the policy has decided so."""
+    """The earlier rejections that a step's prompts leave out by a decision of the policy."""
 
     attempts: int = 0
     """How many attempts of the step are left out, from the oldest on."""
@@ -113,7 +113,7 @@ class PlannedQuestion(NamedTuple):
 
 @dataclass(frozen=True)
 class Branch:
-    """One search over the steps. It is independent of other branches. Most runs have one branch.
+    """One search over the steps, independent of other branches. Most runs have one branch.
 
     `attempts`, `history` and `replans` repeat facts from the nodes, so that rules need not read all nodes.
     """
@@ -145,7 +145,7 @@ class State:
     """The state of a planning run after its first event."""
 
     run: RunState[PlanningCall]
-    """The part that runs of every kind have: calls, waits, questions, messages, ledger and end."""
+    """The part that all kinds of runs share: calls, waits, questions, messages, ledger and end."""
     config: RunConfig
     specification: str
     branches: tuple[Branch, ...]
@@ -163,20 +163,20 @@ class State:
     """The other guards' verdict on each artifact that a person reviews, by node id; None if there are no other guards.
     """
     silenced: frozenset[str] = frozenset()
-    """The steps that may ask no more questions in this round, because a question of theirs was not answered."""
+    """The steps that may ask no more questions in this round, because nobody answered a question of the step."""
     classifications: int = 0
     unjudged: tuple[str, ...] = ()
     to_replan: bool = False
     """Whether a requirement has changed, and the search has not gone back because of it yet."""
     forgiven: frozenset[str] = frozenset()
-    """The ids of the nodes whose cut replies no longer count, because a person resumed the run after them."""
+    """The ids of the nodes whose cut replies no longer count, because a person resumed the run after these replies."""
     of_former_model: frozenset[str] = frozenset()
     """The ids of the nodes from the model that was used before a person changed it. These nodes do not count as
     repeats.
     """
     edits: tuple[PlanEdit, ...] = ()
     edited: str = ""
-    """The id of the attempt whose plan was edited after the end of the run. It is the plan of the run."""
+    """The id of the attempt whose plan was edited after the end of the run. The edited plan is the plan of the run."""
     resting: Mapping[str, float] = field(default_factory=dict)
     """The seconds by which the policy delays the retry of a rejected attempt, by node id. An entry is removed after its
     wait.
@@ -192,7 +192,7 @@ class State:
 
     @property
     def working(self) -> bool:
-        """Whether a model or a guard is at work. Only such work counts as active time."""
+        """Whether a model or a guard is working. Only this time counts as active time."""
         active_calls = self.run.calls.open.keys() - self.run.held  # A call is not active while its child run waits.
         return bool(active_calls or self.judgements)
 
@@ -227,7 +227,7 @@ class State:
     def is_child(self, request: GenerationRequested | ClassificationRequested) -> bool:
         """Return whether a child run answers a request.
 
-        A later driver continues that run from the end of its journal.
+        A later driver continues the child run from the end of its journal.
         """
         return isinstance(request, GenerationRequested) and self.config.child_of(request.step) is not None
 

@@ -118,8 +118,8 @@ def _attempt(node: Node) -> TreeAttempt:
 
 _BUILT_IN_RULES = {
     "linear": "A linear search never goes back.",
-    "blind": "A blind search goes one level up, whatever was found.",
-    "e_max": "The step has caused as many escalations as it may.",
+    "blind": "A blind search goes one level up, whatever the findings say.",
+    "e_max": "The step has reached its limit of escalations.",
 }
 """The explanations of the built-in rules, by their ids. Other rules are rows of the policy."""
 
@@ -133,7 +133,7 @@ class AttemptView(NamedTuple):
     wasted: Amount = ZERO
     """The cost of the attempts that the rejection made void, including the attempt itself."""
     cost_known: bool = False
-    """Whether the model's price is known. Only then costs are shown in dollars."""
+    """Whether the model's price is known. If not, costs are not shown in dollars."""
     late: Amount = ZERO
     """The cost of replies that came after the withdrawal of their request. `Node.used` does not contain it."""
     unknown: Amount = ZERO
@@ -146,12 +146,12 @@ class AttemptView(NamedTuple):
 
     @property
     def used(self) -> Amount:
-        """The cost of all its replies, including late replies."""
+        """The cost of all replies of the attempt, including late replies."""
         return self.node.used + self.late
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings of its verdict; empty without a verdict."""
+        """The findings of the attempt's verdict; empty without a verdict."""
         return self.node.verdict.findings if self.node.verdict is not None else ()
 
     @property
@@ -244,7 +244,7 @@ def attempts(
 
 
 def roots(views: Sequence[AttemptView]) -> list[tuple[AttemptView, list[Any]]]:
-    """Return the attempts as trees: pairs of an attempt and a list of the pairs below it."""
+    """Return the attempts as trees. A tree is a pair: an attempt, and the list of the trees below the attempt."""
     pairs: dict[str, tuple[AttemptView, list[Any]]] = {attempt.node.node: (attempt, []) for attempt in views}
     top: list[tuple[AttemptView, list[Any]]] = []
     for attempt in views:
@@ -303,7 +303,7 @@ def _amount(amount: Amount, *, known: bool) -> dict[str, Any]:
 
 
 class BranchStory(NamedTuple):
-    """The story of one branch, from its opening to its end."""
+    """The facts about one branch, from its opening to its end."""
 
     branch: int
     parent: int | None

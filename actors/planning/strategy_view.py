@@ -31,7 +31,7 @@ def free_calls(tree: SearchTree, share: int) -> int:
 
 
 def change_of(state: State, tree: SearchTree | None) -> BranchOpened | BranchPruned | None:
-    """Return the event by which the strategy opens or prunes a branch; None if the strategy demands no change."""
+    """Return the event by which the strategy opens or prunes a branch; None if the strategy wants no change."""
     if tree is None:
         return None
     change = state.config.strategy.change(tree)
@@ -63,12 +63,12 @@ def choose_branch(strategy: SearchStrategy, tree: SearchTree) -> BranchView | No
 
 
 def end_with_win(best: BranchView) -> RunFinished:
-    """Return the successful end, with the plan of the branch."""
+    """Return the successful end of the run, with the plan of a branch."""
     return RunFinished(outcome=PlanningOutcome.SUCCESS, why="every guard passed", branch=best.branch)
 
 
 def end_with_best(tree: SearchTree, event: RunFinished) -> RunFinished:
-    """Return the end `event` with the number of the best branch; if a branch has a plan, an end with this plan."""
+    """Return an end with the plan of the best branch. Without a plan, return `event` with the number of that branch."""
     best = _best_plan(tree)
     if best is not None:
         return end_with_win(best)
@@ -81,7 +81,7 @@ def _best_plan(tree: SearchTree) -> BranchView | None:
 
 
 def view_of(state: State, branch: Branch) -> BranchView:
-    """Return the view of a branch that the strategy gets."""
+    """Return the facts about a branch that the strategy sees."""
     if branch.pruned:
         return BranchView(branch.number, branch.parent, live=False, calls=branch.calls)
     graph, revision, nodes, progress = state.config.graph, branch.to_revise, state.nodes, branch.progress

@@ -1,4 +1,4 @@
-"""The views of planning runs. Pure."""
+"""The views of a planning run: records and progress as text, results, and documents. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -81,17 +81,19 @@ def _record_text(event: PlanningEvent, state: State) -> str:
     match event:
         case RunStarted():
             model = state.config.model
-            suffix = f" with {model}, a template, not a plan for your problem" if model.startswith("template:") else ""
+            suffix = f" with {model} (a template, not a plan for your problem)" if model.startswith("template:") else ""
             return f"run {event.run} started{suffix}, {format_count(event.limits.calls, 'call')} at most"
         case ClassificationRequested():
-            return f"{event.request_id} asked for: why was {event.node} rejected? {event.rule} would go far back"
+            why = f"because {event.rule} would go far back"
+            return f"{event.request_id}: a model is asked why {event.node} was rejected, {why}"
         case FailureClassified():
-            return f"{event.node} classified: {event.cause or 'no code of the set'}"
+            return f"{event.node} classified: {event.cause or 'no known cause'}"
         case ArtifactProduced():
             again = (f", the same as {event.repeats}" if event.repeats else "") + event.notices_text
-            return f"{event.node} came after {event.elapsed:.1f} s, {format_count(event.used.tokens, 'token')}{again}"
+            tokens = format_count(event.used.tokens, "token")
+            return f"{event.node} arrived after {event.elapsed:.1f} s, {tokens}{again}"
         case JudgementRequested():
-            return f"{event.node} goes to {event.guard}"
+            return f"{event.node} is judged by {event.guard}"
         case VerdictReached():
             return _verdict(event, state)
         case Decided():
@@ -101,7 +103,7 @@ def _record_text(event: PlanningEvent, state: State) -> str:
         case Revised():
             return f"revision {event.revision}: cleared {', '.join(event.cleared) or 'nothing'}"
         case BranchOpened():
-            parent = "" if event.parent is None else f" beside branch {event.parent}"
+            parent = "" if event.parent is None else f" from branch {event.parent}"
             kept = f", with {', '.join(event.kept)}" if event.kept else ""
             return f"branch {event.branch} opened{parent}{kept}: {event.why}"
         case BranchPruned():
@@ -118,7 +120,7 @@ def _record_fields(event: PlanningEvent) -> Mapping[str, Any]:
 def _verdict(event: VerdictReached, state: State) -> str:
     verdict = event.verdict
     if _is_open_review(event, state):
-        return f"{event.node} left to a person's review"
+        return f"{event.node} waits for a person's review"
     if verdict.passed:
         return f"{event.node} accepted by {verdict.judges}"
     first = finding_line(verdict.errors[0]) if verdict.errors else "no reason given"
@@ -140,8 +142,8 @@ def _decision(event: Decided) -> str:
 def log_fields(event: PlanningEvent, state: State) -> Mapping[str, str | int]:
     """Return `step`, `node` and `branch` (0 is the first) of an event that names a node, a request or a question.
 
-    `state` is a state after the event, and knows who asked a question. The result is empty for all other events: events
-    about the run, and events about a whole branch, which have a field `branch`.
+    `state` is a state after the event. For an event about a question, `state` shows who asked. The result is empty for
+    all other events: events about the run, and events about a whole branch, which have a field `branch`.
     """
     node = records.node_of_event(event, state)
     return {"step": step_of(node), "node": node, "branch": branch_of(node)} if node else {}

@@ -1,4 +1,4 @@
-"""The workflow in the search's view: steps, requirements, budgets, and the number of calls that follows. Pure."""
+"""The workflow as the search sees it: steps, requirements, budgets, and the resulting numbers of calls. Pure."""
 
 import heapq
 from collections.abc import Collection, Mapping, Sequence
@@ -90,7 +90,7 @@ class StepBudget:
     backtrack_budget: int = 2
     """How often the search may go back to the step. A step has at most `1 + backtrack_budget` visits."""
     deterministic: bool = False
-    """Whether the step makes no model calls. A retry would then give the same result."""
+    """Whether the step makes no model calls. If so, a retry would give the same result."""
     calls: int = 1
     """The largest number of calls in one attempt; more than 1 only for a child run."""
     happy: int = 1
@@ -177,7 +177,7 @@ class Graph:
 
 
 def happy_calls(graph: Graph) -> int:
-    """Return the calls of the best case, in which every first attempt passes."""
+    """Return the number of calls in the best case, in which every first attempt passes."""
     return sum(budget.happy for budget in graph.budgets.values() if not budget.deterministic)
 
 
@@ -213,16 +213,16 @@ def _can_backtrack(graph: Graph) -> bool:
 
 
 def _parent_sets(graph: Graph, leaf: str) -> int:
-    """Return the most distinct sets of parent artifacts that a leaf can be given.
+    """Return the largest number of distinct sets of parent artifacts that a leaf can get.
 
-    Between two sets the search has backtracked to an ancestor of the leaf. The backtracking costs a visit of the
-    ancestor and of every step between the ancestor and the leaf. So the leaf gets the most sets if the search always
-    backtracks to the leaf's lowest ancestors: ancestors that no other ancestor of the leaf requires. The search can
-    backtrack to each of these `backtrack_budget` times.
+    The leaf gets another set after the search has backtracked to an ancestor of the leaf. Backtracking uses up a visit
+    of the ancestor and of every step between the ancestor and the leaf. So the leaf gets the most sets if the search
+    always backtracks to the leaf's lowest ancestors: ancestors that no other ancestor of the leaf requires. The search
+    can backtrack to each of these `backtrack_budget` times.
 
     Backtracking also redoes steps that are not above the leaf, and each of these steps must have a visit left. A
     companion of the leaf is a step of this kind that can begin as soon as the leaf. The budget of a companion is also a
-    limit. A step that waits for something else is no limit, because it may not have begun yet.
+    limit. A step that waits for other steps is no limit, because it may not have begun yet.
     """
     above = set(graph.above[leaf])
     inner = [step for step in graph.steps if step not in graph.leaves and not graph.budgets[step].deterministic]

@@ -24,7 +24,7 @@ NUMBERS: Mapping[str, Mapping[str, int | None]] = {
     "restart": {"samples": 10},
     "best_of": {"samples": 4},
 }
-"""By search: the names of its numbers in order, with their defaults. A default of None is computed from the steps."""
+"""The numbers of each search in order, with their defaults. A default of None is computed from the steps."""
 
 SINGLE_BRANCH = frozenset(name for name, numbers in NUMBERS.items() if not numbers)
 """The searches with one branch. Only searches with several branches have numbers."""
@@ -63,18 +63,18 @@ def read_search(value: Any) -> SearchChoice:
         numbers_by_name = {str(key): number for key, number in value.items()}
         name = numbers_by_name.pop("name", None)
         if not isinstance(name, str):
-            raise UnknownSearch("a search given as a mapping has a name", "such as {name: beam, width: 4}")
+            raise UnknownSearch("a search that is a mapping needs the key `name`", "such as {name: beam, width: 4}")
         return _choice(name, numbers_by_name)
     matched = _TEXT.fullmatch(value) if isinstance(value, str) else None
     if matched is None:
         name = str(value).partition(":")[0]
         if name in NUMBERS:
-            raise UnknownSearch(f"{value!r} is not how {name} is written", _forms(name))
+            raise UnknownSearch(f"{value!r} is not a valid form of the search {name}", _forms(name))
         raise _unknown(value, name)
     name = matched[1]
     numbers = [int(number) for number in matched.groups()[1:] if number is not None]
     if name in NUMBERS and len(numbers) > len(NUMBERS[name]):
-        raise UnknownSearch(f"{value!r} has a number too many", _forms(name))
+        raise UnknownSearch(f"{value!r} has too many numbers", _forms(name))
     return _choice(name, dict(zip(NUMBERS.get(name, ()), numbers, strict=False)))
 
 
@@ -83,7 +83,7 @@ def _unknown(value: Any, name: str) -> UnknownSearch:
 
 
 def _choice(name: str, numbers: Mapping[str, Any]) -> SearchChoice:
-    """Return the search with these numbers, and with defaults for all other numbers.
+    """Return the search with the given numbers, and with defaults for all other numbers.
 
     Raises `UnknownSearch` if a number is invalid.
     """
@@ -91,10 +91,10 @@ def _choice(name: str, numbers: Mapping[str, Any]) -> SearchChoice:
         raise _unknown(name, name)
     for key, number in numbers.items():
         if key not in NUMBERS[name]:
-            raise UnknownSearch(f"the search {name} has no {key!r}", _forms(name))
+            raise UnknownSearch(f"the search {name} has no number {key!r}", _forms(name))
         most = 100_000 if key == "calls" else NUMBER_MAX
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
-            raise UnknownSearch(f"the {key} of {name} is a whole number from 1 to {most:,}, not {number!r}")
+            raise UnknownSearch(f"the {key} of {name} must be a whole number from 1 to {most:,}, not {number!r}")
     return SearchChoice(name, tuple(numbers.get(key, default) for key, default in NUMBERS[name].items()))
 
 

@@ -1,9 +1,10 @@
-"""One branch of the search: a slot for each step, the operators on it (S1 to S6), and the move after a failure. Pure.
+"""One branch of the search: a slot for each step, the operators (S1 to S6), and the move after a failure. Pure.
 
 A state maps each step to its accepted artifact. In the initial state, no step has an accepted artifact. In a goal
-state, every step has an accepted artifact. The operators are `begin` (start an attempt, which is one model call),
-`accept` (accept its artifact), `mark` (set another phase: rejected, to be retried, waiting for a person, stuck), `redo`
-(backtrack: unset only the targets and all steps that require them) and `new_round` (reset the counts).
+state, every step has an accepted artifact. There are five operators. `begin` starts an attempt, which is one model
+call. `accept` accepts the artifact of an attempt. `mark` sets another phase: rejected, to be retried, waiting for a
+person, or stuck. `redo` backtracks: it unsets only the targets and all steps that require them. `new_round` resets the
+counts.
 
 A visit of a step ends with its first accepted artifact or with its last attempt. A later attempt begins a new visit. A
 step has at most `1 + backtrack_budget` visits. The visits of a leaf are not limited: it has `rmax` attempts for each
@@ -178,7 +179,7 @@ def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
 
 
 def can_redo(graph: Graph, progress: BranchProgress, target: str) -> bool:
-    """Return whether the target, and every non-leaf below it that would be redone, has a visit left."""
+    """Return whether the target has a visit left, and every non-leaf step below the target too."""
     if graph.budgets[target].deterministic or target in graph.leaves:
         return False
     return all(_has_visit(graph, progress, step) for step in (target, *graph.below[target]))
@@ -231,10 +232,16 @@ Move = Retry | Redo | Stuck
 def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence[str]) -> Move:
     """Return the first allowed move after the step `failed` was rejected.
 
-    `wanted` are the targets that the policy demands. The failed step itself means a retry. The candidates are tried in
-    this order: the wanted targets; the steps farther up, by distance and then in reverse file order; the nearer steps;
-    the unused attempts of this visit; a new visit of the failed step. A retry without attempts left counts as one level
-    up.
+    `wanted` are the targets that the policy demands. If the failed step is a target, the policy demands a retry. The
+    candidates are tried in this order:
+
+    1. the wanted targets
+    2. the steps farther up, by distance, and then in reverse file order
+    3. the nearer steps
+    4. a retry in this visit
+    5. a new visit of the failed step
+
+    A retry without attempts left counts as one level up.
     """
     retry = can_retry(graph, progress, failed)
     if failed in wanted and retry:
@@ -254,19 +261,19 @@ def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence
 
 
 def stay(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a step that may not escalate again: the first allowed of retry, new visit and `Stuck`."""
+    """Return the move of a step that may not escalate again: a retry, else a new visit, else `Stuck`."""
     if can_retry(graph, progress, failed):
         return Retry()
     return Redo((failed,)) if can_redo(graph, progress, failed) else Stuck()
 
 
 def forward_only(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a linear search: a retry if attempts are left, or `Stuck`."""
+    """Return the move of a linear search: a retry if attempts are left, else `Stuck`."""
     return Retry() if can_retry(graph, progress, failed) else Stuck()
 
 
 def retry_or_go_up(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a search that ignores findings: a retry if attempts are left, or one level back (S11)."""
+    """Return the move of a search that ignores findings: a retry if attempts are left, else one level back (S11)."""
     if can_retry(graph, progress, failed):
         return Retry()
     return choose(graph, progress, failed, graph.upward(failed, 1)[:1])

@@ -14,7 +14,7 @@ class Beam(SearchStrategy):
 
     A layer is the set of steps at one depth of the workflow. A layer ends with a barrier: no branch begins the next
     layer before all branches have finished this layer. At the barrier the branches are compared. Duplicates are pruned,
-    the best `width` branches are kept, and each of these is continued by `branching` branches. If this makes too few
+    the best `width` branches are kept, and `branching` new branches continue each of them. If this makes too few
     branches for the next layer, the best branches get more successors.
 
     Within a layer a branch retries with feedback. A branch that the policy sends back is pruned if another branch can
@@ -22,12 +22,12 @@ class Beam(SearchStrategy):
     """
 
     width: int | None
-    """How many branches are kept at a barrier; None keeps all."""
+    """The number of branches that are kept at a barrier; None keeps all branches."""
     branching: int
     picks_best: bool = True
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Prune branches that cannot continue, duplicates and the worst; then open the branches of the next layer."""
+        """Prune stuck branches, duplicates and the worst branches. Then open the branches of the next layer."""
         front = tree.front
         pruning = prune_stuck(tree) or _prune_sent_back(front) or _prune_duplicate(tree.live)
         return pruning or self._change_at_barrier(tree, front) or _prune_spent(front)
@@ -40,7 +40,7 @@ class Beam(SearchStrategy):
         opened = [branch for branch in front if (branch.parent is not None if top else not branch.own)]
         if not opened and not top and self.width is not None and len(front) > self.width:
             worst = min(front, key=lambda branch: branch.rank)
-            return Prune(worst.branch, PruneCause.RANK, f"{self.width} others rank higher")
+            return Prune(worst.branch, PruneCause.RANK, f"{self.width} other branches rank higher")
         parents = [branch for branch in front if branch not in opened]
         wanted = self.branching * (len(parents) if self.width is None else self.width)
         parents = parents or front
@@ -49,7 +49,7 @@ class Beam(SearchStrategy):
             return None
         children = {parent.branch: sum(1 for child in opened if child.parent == parent.branch) for parent in parents}
         best = min(parents, key=lambda parent: (children[parent.branch], *(-part for part in parent.rank)))
-        return Open(best.branch, "one more way on from here")
+        return Open(best.branch, "one more branch continues from here")
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
         """Return whether all branches have finished the layer above."""
@@ -59,7 +59,7 @@ class Beam(SearchStrategy):
         return last and layer <= branch.layer
 
     def slice_of(self, calls: int) -> int | None:
-        """Return an equal share for each branch of the beam; None if the width is unlimited."""
+        """Return an equal share of the calls for each branch of the beam; None if the width is unlimited."""
         return None if self.width is None else calls // (self.width * self.branching)
 
 
@@ -68,7 +68,7 @@ def _prune_sent_back(front: list[BranchView]) -> Prune | None:
     if not back or len(front) == 1:
         return None
     worst = min(back, key=lambda branch: branch.rank)
-    return Prune(worst.branch, PruneCause.BACK, "this branch has to go back, and other branches do not")
+    return Prune(worst.branch, PruneCause.BACK, "this branch must go back, but another branch can go on")
 
 
 def _prune_spent(front: list[BranchView]) -> Prune | None:
@@ -104,7 +104,7 @@ class BestFirst(SearchStrategy):
     """
 
     width: int
-    """The largest number of branches that are kept open, besides the newest branch."""
+    """The largest number of branches that are kept open, in addition to the newest branch."""
 
     def change(self, tree: SearchTree) -> Change | None:
         """Open a branch that backtracks in place of a promising branch. Prune the worst branch if too many are open."""
@@ -112,14 +112,14 @@ class BestFirst(SearchStrategy):
         parents = {branch.parent for branch in tree.branches}
         for branch in front:
             if branch.back and branch.branch in parents and len(front) > 1:
-                return Prune(branch.branch, PruneCause.BACK, "another branch owns the way back from here")
+                return Prune(branch.branch, PruneCause.BACK, "another branch goes back from here instead")
             promising = branch.back and branch.retryable and branch.promise > 0 and not branch.busy
             if promising and len(tree.branches) < self.branches_max and tree.left > 0:
-                return Open(branch.branch, "the policy goes back here; the end of the other branch stays open")
+                return Open(branch.branch, "the policy goes back from here, but the old branch is kept open")
         kept_open = [branch for branch in front if branch.branch in parents and not branch.busy]
         if len(kept_open) > self.width:
             worst = max(kept_open, key=_estimate_calls)
-            return Prune(worst.branch, PruneCause.RANK, f"{self.width} other ends promise more")
+            return Prune(worst.branch, PruneCause.RANK, f"{self.width} other branches have better estimates")
         return prune_stuck(tree)
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
@@ -151,15 +151,16 @@ class IterativeDeepening(SearchStrategy):
     caps: list[int]
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Prune an iteration that is stuck or has used up its limit of calls; then open the next iteration."""
+        """Prune an iteration that is stuck or has used up its limit of calls. Then open the next iteration."""
         last = tree.branches[-1]
         if not last.live:
             return Open(last.branch, f"iteration {len(tree.branches) + 1}", anew=True)
         if last.done or last.waiting or last.busy or last.back or last.branch >= len(self.caps):
             return None
         if last.calls >= self.caps[last.branch]:
-            return Prune(last.branch, PruneCause.CALLS, f"its cap of {self.caps[last.branch]} calls is used up")
-        return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in it") if last.stuck else None
+            why = f"the iteration has used up its limit of {self.caps[last.branch]} calls"
+            return Prune(last.branch, PruneCause.CALLS, why)
+        return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in this branch") if last.stuck else None
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
         """Return whether the iteration has calls left."""
@@ -169,7 +170,7 @@ class IterativeDeepening(SearchStrategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOf(SearchStrategy):
-    """Independent samples of the whole pipeline, run at the same time. The best plan wins. A baseline.
+    """A baseline: independent samples of the whole pipeline, run at the same time. The best plan wins.
 
     A sample gets no feedback from other samples, so two samples differ only by the model's randomness.
     """
@@ -180,27 +181,30 @@ class BestOf(SearchStrategy):
     def change(self, tree: SearchTree) -> Change | None:
         """Open samples as long as the calls are enough for a first attempt. Prune samples that are stuck."""
         if len(tree.branches) < min(self.branches_max, tree.calls):
-            return Open(None, "a sample of its own")
+            return Open(None, "an independent sample")
         return prune_stuck(tree)
 
     def slice_of(self, calls: int) -> int | None:
-        """Return an equal share for each sample."""
+        """Return an equal share of the calls for each sample."""
         return calls // self.branches_max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restart(SearchStrategy):
-    """Independent samples, one after another, until a sample reaches the goal. A baseline."""
+    """A baseline: independent samples, one after another, until a sample reaches the goal."""
 
     moves: Search = Search.LINEAR
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Start a new sample if a sample is stuck, unless that sample made no calls: a new sample would be the same."""
+        """Start a new sample if a sample is stuck.
+
+        If the stuck sample made no calls, no sample is started, because a new sample would be the same.
+        """
         last = tree.branches[-1]
         if not last.live:
             return Open(None, "a fresh start")
         if last.stuck and last.calls and len(tree.branches) < self.branches_max:
-            return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in it")
+            return Prune(last.branch, PruneCause.STUCK, "nothing is left to try in this branch")
         return None
 
 
@@ -253,7 +257,7 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> SearchStrategy:
 def _doubling_caps(first: int, worst: int) -> list[int]:
     """Return the limits of calls of all iterations except the last. Each limit is twice the previous limit.
 
-    All are below `worst`.
+    All limits are below `worst`.
     """
     caps = [max(1, first)]
     while caps[-1] < worst:

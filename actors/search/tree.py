@@ -29,13 +29,13 @@ class BranchView:
     own: bool = True
     """Whether an artifact of the last accepted layer was made in this branch, not inherited."""
     retryable: bool = False
-    """Whether the step whose rejection led to backtracking (`back`) has attempts left."""
+    """Whether the rejected step that led to backtracking (`back`) has attempts left."""
     calls: int = 0
     path_calls: int = 0
-    """How many calls the branch has made itself, plus the calls of its ancestors before it was opened."""
+    """The number of the branch's own calls, plus the calls of its ancestors before the branch was opened."""
     layer: int = 0
     rest: int = 0
-    """The fewest further calls that can reach the goal."""
+    """The smallest number of further calls that can reach the goal."""
     score: float = 0.0
     """The mean score of the newest verdicts on accepted and rejected steps."""
     promise: float = 1.0
@@ -126,4 +126,4 @@ def prune_stuck(tree: SearchTree) -> Prune | None:
     if not stuck or len(tree.front) == 1:
         return None
     worst = min(stuck, key=lambda branch: branch.rank)
-    return Prune(worst.branch, PruneCause.STUCK, "nothing is left to try in it")
+    return Prune(worst.branch, PruneCause.STUCK, "nothing is left to try in this branch")

@@ -190,7 +190,7 @@ def test_the_second_of_two_editors_sees_what_the_first_has_changed(replan, run, 
     assert "+  name: Of the first person" in result.stderr
     assert "your text is kept in" in result.stderr
     again = given(replan, tmp_path, run, PLAN)
-    assert "has edited the plan, and the run has not taken that up yet" in again.stderr
+    assert "has edited the plan, and the run does not use the edited plan yet" in again.stderr
 
 
 REPAIRED = ("nobody_makes_this", "known")

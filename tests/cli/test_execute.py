@@ -297,6 +297,6 @@ def test_what_a_cancelled_execution_has_left_is_exported_checked_and_executed(re
     rest = tmp_path / "rest.json"
     assert replan("export", "--last", "--draft", "-o", rest).exit_code == 0
     said = json.loads(rest.read_text())["not_proved"]
-    assert said == f"The rest of execution {run_id(replan)}: not proved, 1 of 2 steps left; it lacks told."
+    assert said == f"The rest of execution {run_id(replan)} is not proved: 1 of 2 steps are left; missing tokens: told."
     assert replan("check", rest, "--level", "expansive").exit_code == 0
     assert replan("execute", rest, *options, "--approve", "none", "--no-input").exit_code == 0

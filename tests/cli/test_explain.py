@@ -57,7 +57,7 @@ def test_a_plural_is_explained_as_its_word(replan):
 def test_terms_are_explained_where_they_are_shown(replan, problem, scripted):
     """Newcomers asked what `[human]` and `all_pruned` mean: the output names the command that says so."""
     planned = replan("run", problem, "-m", scripted(SCRIPT), "--no-input").stdout
-    assert "In brackets: what checks a step; replan explain human\n" in planned
+    assert "In brackets: the guard that checks the step. To explain a guard: replan explain human\n" in planned
     assert replan("explain", "human").exit_code == 0
     pruned = replan(
         "run",

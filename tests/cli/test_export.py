@@ -26,7 +26,7 @@ def test_a_plan_has_a_line_for_each_step(replan, planned):
         "3. fix  Fix it  [syntax]",
     ]
     run = run_id(replan)
-    assert f"All of it: replan show {run} --full; as Markdown: replan export {run} -o plan.md\n" in planned
+    assert f"The whole plan: replan show {run} --full; as Markdown: replan export {run} -o plan.md\n" in planned
     assert replan("show", "--last").stdout == planned
 
 
@@ -128,7 +128,7 @@ def test_a_run_without_a_plan_hands_back_a_draft_that_a_person_mends_and_check_r
     place = rows.index("Draft, not proved")
     assert rows[place + 1] == "   g_plan/v1.a3: not proved, 1 finding left; it covers 1 of 1 demand."
     assert rows[place + 2].startswith("   plan.precondition_unsatisfied at fix: ")
-    assert any(row.startswith("   It takes a step that makes 'nobody_makes_this' in time") for row in rows[place:])
+    assert any(row.startswith("   Needed: a step that makes 'nobody_makes_this' in time") for row in rows[place:])
     assert f"replan export {run} --draft -o draft.json, then replan check draft.json" in " ".join(report.stdout.split())
     draft = json.loads(replan("show", run, "--json").stdout)["draft"]
     assert (draft["proved"], draft["plan"]["plan_id"]) == (False, "p2")
@@ -146,5 +146,5 @@ def test_a_run_without_a_plan_hands_back_a_draft_that_a_person_mends_and_check_r
 
 
 def test_a_run_with_a_plan_has_no_draft(replan, planned, tmp_path):
-    assert_refused(replan("export", "--last", "--draft"), "--draft", "has no draft: it has a plan")
+    assert_refused(replan("export", "--last", "--draft"), "--draft", "has no draft: the run has a plan")
     assert_refused(replan("export", "--last", "--draft", "--format", "csv"), "--format csv", "written as JSON")

@@ -178,7 +178,7 @@ def test_a_plan_is_executed_without_a_model(replan, tmp_path):
         "--no-input",
     )
     assert done.exit_code == 6, done.stderr
-    assert "no new plan can be made where this one fails: no model is named" in done.stderr
+    assert "if this plan fails, no new plan can be made: no model is named" in done.stderr
 
 
 def test_servers_are_asked_at_once_and_not_waited_for():

@@ -101,7 +101,7 @@ def test_a_resume_with_a_changed_file_says_so(replan, plan, files):
     files[1].write_text(GUARDS + "\n# changed\n")
     resumed = replan("resume", run, "--no-input", "--plugins", files[1])
     assert resumed.exit_code == 0
-    assert f"{files[1]} has changed since the run began, and is used as it is now: guard 'small'" in resumed.stderr
+    assert f"{files[1]} changed after the run began; the run uses the current content: guard 'small'" in resumed.stderr
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_the_tree_explains_a_replan(replan, finished):
         "plan.precondition_unsatisfied at fix",
         "to g_analysis, g_recon because of plan.precondition_unsatisfied, by rule belief",
         "The mistake is most likely in the ",
-        "cleared g_analysis, g_recon, g_strategy, g_plan; thrown away: 5 calls",
+        "cleared g_analysis, g_recon, g_strategy, g_plan; cost of the lost work: 5 calls",
         "=> local_retry because of plan.precondition_unsatisfied, by rule told: The finding says what to add",
         "g_plan/v2.a1  accepted",
     ):
@@ -116,7 +116,9 @@ def test_the_tree_shows_the_usage_of_attempts_and_replans(replan, problem, scrip
     attempts = [line for line in lines if re.search(r"g_\w+/v\d\.a\d  ", line)]
     assert len(attempts) == 9
     assert all(line.endswith("(1,200 tokens)") for line in attempts)
-    assert [line.partition("thrown away: ")[2] for line in lines if "thrown away" in line] == ["5 calls, 6,000 tokens"]
+    assert [line.partition("cost of the lost work: ")[2] for line in lines if "cost of the lost work" in line] == [
+        "5 calls, 6,000 tokens"
+    ]
 
 
 def test_the_tree_as_json_has_the_same_content(replan, finished):

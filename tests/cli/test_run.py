@@ -109,7 +109,7 @@ def test_tokens_and_time_can_be_limited(replan, problem, scripted, limit):
 def test_a_token_limit_below_one_call_is_explained(replan, problem):
     result = replan("run", problem, "-m", "template:bug", "--max-tokens", "100")
     assert result.exit_code == 5
-    assert "the first call alone may take more; `replan resume" in " ".join(result.stdout.split())
+    assert "even the first call may exceed this limit; `replan resume" in " ".join(result.stdout.split())
 
 
 def test_a_built_in_guard_that_raises_rejects_the_reply_with_its_traceback_in_the_log(

@@ -25,9 +25,9 @@ def test_branches_are_listed_with_the_reasons_of_their_start_and_end(replan, hom
     assert sum(branch["won"] for branch in branches) == 1
     assert sum(branch["calls"] for branch in branches) == json.loads(result.stdout)["calls"]
     text = replan("show", "--last", "--tree").stdout
-    assert "branch 1 on branch 0: one more way on from here" in text
+    assert "branch 1 on branch 0: one more branch continues from here" in text
     assert "pruned (duplicate): branch 0 has the same artifacts" in text
-    assert "branch 1 opened beside branch 0" in replan("show", "--last", "--events").stdout
+    assert "branch 1 opened from branch 0" in replan("show", "--last", "--events").stdout
 
 
 def test_a_search_with_one_branch_lists_none(replan, home, problem):

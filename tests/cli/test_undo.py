@@ -138,10 +138,10 @@ def test_an_undo_that_fails_asks_and_the_answer_goes_on_with_the_next(trip, tmp_
     asked = replan("undo", run, "--json", "--no-input")
     assert asked.exit_code == Exit.WAITING, asked.stderr
     question = json.loads(asked.stdout)["question"]
-    assert "How is the step 'pay' (call 3) undone?" in question["text"]
+    assert "How should the step 'pay' (call 3) be undone?" in question["text"]
     running = replan("undo", run, "--no-input")
     assert running.exit_code == Exit.USAGE
-    assert "it is being undone already" in running.stderr
+    assert "the run is undoing everything already" in running.stderr
     assert replan("answer", question["id"], "it is undone").exit_code == 0
     result = json.loads(replan("resume", run, "--json", "--no-input").stdout)
     assert next((each["step"], each["status"]) for each in result["undo"]) == ("pay", "by_hand")

@@ -155,7 +155,7 @@ def test_the_newest_run_that_goes_on_may_have_finished_before_it_was_told_a_requ
     replan("answer", "--last", "--decline")
     ended = replan("resume", run)
     assert ended.exit_code == 3
-    assert f"Next: tell the run: `replan tell {run} TEXT --as requirement`, then" in ended.stdout
+    assert f"Next: tell the run the answer: `replan tell {run} TEXT --as requirement`, then" in ended.stdout
     replan("tell", run, "Clicking Save on /orders does nothing", "--as", "requirement")
     result = replan("resume", "--last", "--json")
     assert (json.loads(result.stdout)["run_id"], result.exit_code) == (run, 0)

@@ -106,14 +106,14 @@ Ends = ToolOutcome
         (Phase.ACT, DO, finished(Ends.FAILED), "step.failed", "'t' failed"),
         (Phase.CHECK, DO, finished(Ends.FAILED), "step.check_failed", "the check 't' failed"),
         (Phase.PRE_CHECK, DO, finished(Ends.FAILED), "step.pre_check_failed", "the pre-check 't' failed"),
-        (Phase.CHECK_PRE, DO, finished(Ends.FAILED), "step.pre_check_failed", "the pre-check of the check 't' failed"),
+        (Phase.CHECK_PRE, DO, finished(Ends.FAILED), "step.pre_check_failed", "the check's pre-check 't' failed"),
         (Phase.CHECK, TO_FAIL, finished(Ends.FAILED), "", None),
         (
             Phase.CHECK,
             TO_FAIL,
             finished(Ends.SUCCEEDED, " out "),
             "step.check_failed",
-            "passed, and should have failed\nout",
+            "passed, but should have failed\nout",
         ),
         (Phase.ACT, DO, finished(Ends.PERMANENT, "", "gone"), "tool.permanent", "'t' cannot be called: gone"),
         (Phase.ACT, ONCE, finished(Ends.PERMANENT, "", "gone"), "tool.permanent", "'t' cannot be called: gone"),
@@ -179,9 +179,10 @@ def test_the_phases_of_an_attempt_pass_one_after_another():
 
 def test_findings_of_the_plan_name_their_place():
     assert (broken_assumption("a").code, broken_assumption("a").where) == ("plan.assumption_broken", "a")
-    assert broken_invariant([0, 2]).message.endswith("break invariants[0], invariants[2]")
+    assert broken_invariant([0, 2]).message.endswith("break the plan's invariants[0], invariants[2]")
     many = dead_end(f"t{number:02}" for number in reversed(range(12)))
-    assert many.message == f"no step is ready, and the goal lacks {', '.join(f't{n:02}' for n in range(10))}"
+    missing = ", ".join(f"t{n:02}" for n in range(10))
+    assert many.message == f"no step can begin, and these tokens of the goal are missing: {missing}"
     assert len(many.tokens) == 12
     assert unknown_outcome(attempt(), "", "cut").message == "the tool may have done its work: cut"
     assert (incomplete_file(attempt(), "content_filter").code, incomplete_file(attempt(), "length").code) == (

@@ -51,14 +51,14 @@ def test_a_cancelled_execution_says_what_is_done_what_is_left_and_what_comes_nex
         "",
     ]
     assert rows[rows.index("lacks goal") + 1] == "next  b"
-    assert rows[-1] == "What is left, as a plan that is not proved: replan export r1 --draft -o draft.json"
+    assert rows[-1] == "The remaining steps, as a plan that is not proved: replan export r1 --draft -o draft.json"
     told = found.to_json()
     assert (told["next"], told["missing"], told["state"]) == (["b"], ["goal"], ["start", "x"])
 
 
 def test_the_rest_of_a_cancelled_execution_is_a_plan_that_check_proves():
     rest = draft(stopped())
-    assert rest["not_proved"] == "The rest of execution r1: not proved, 3 of 4 steps left; it lacks goal."
+    assert rest["not_proved"] == "The rest of execution r1 is not proved: 3 of 4 steps are left; missing tokens: goal."
     assert [step["step_id"] for step in rest["plan"]["steps"]] == ["b", "mend", "c"]
     assert rest["plan"]["initial_state"] == ["start", "x"]
     assert check(rest["plan"], level="expansive").passed
@@ -76,7 +76,7 @@ def test_nobody_knows_what_a_tool_has_done_that_may_run_only_once_and_was_not_ch
     assert not result(stage).has_draft
     stage.tool("do_b")
     assert statuses(stage)["b"] == ("unknown", 1)
-    assert draft(stage)["not_proved"].endswith("; it lacks goal; nobody knows what was done at b.")
+    assert draft(stage)["not_proved"].endswith("; missing tokens: goal; nobody knows whether these steps were done: b.")
 
 
 def test_an_execution_whose_goals_failed_hands_back_the_step_that_failed_with_all_behind_it():
@@ -90,7 +90,7 @@ def test_an_execution_whose_goals_failed_hands_back_the_step_that_failed_with_al
     assert statuses(stage)["b"] == ("not_done", 0)
 
 
-@pytest.mark.parametrize(("steps", "cause"), [(["a"], "it has not ended"), (["a", "b", "c"], "it has no step left")])
+@pytest.mark.parametrize(("steps", "cause"), [(["a"], "the run has not ended"), (["a", "b", "c"], "no step is left")])
 def test_an_execution_that_goes_on_or_has_reached_its_goals_has_no_draft(steps, cause):
     stage = Stage(PLAN)
     for name in steps:
@@ -108,5 +108,5 @@ def test_an_execution_whose_only_failed_step_is_not_done_again_has_no_draft():
     stage.answer("give up")
     assert str(stage.end) == "goals_failed"
     assert statuses(stage)["a"][0] == "failed"
-    with pytest.raises(UsageProblem, match="run r1 has no draft: it has no step left"):
+    with pytest.raises(UsageProblem, match="run r1 has no draft: no step is left"):
         draft(stage)

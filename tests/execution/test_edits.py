@@ -175,7 +175,7 @@ def test_a_requirement_drops_an_edit_that_waits_and_says_so():
     stage.post(kind="requirement", text="Keep the API as it is.")
     assert stage.state.replan is None or stage.state.replan.edit is None
     decided = next(event for event in stage.events if event.kind == "trouble_decided")
-    dropped = "the plan edited by maria on the command line is dropped, because the user requires: Keep the API"
+    dropped = "the plan that maria on the command line has edited is dropped, because the user requires: Keep the API"
     assert decided.findings[0].message.startswith(dropped)
 
 

@@ -61,7 +61,7 @@ def test_the_title_is_that_of_the_problem_else_the_goal_else_the_name_of_the_pla
 
 def test_that_no_new_plan_can_be_made_is_a_notice(tmp_path):
     assert prepared(tmp_path, author_lacks="it has no template").notices == (
-        "no new plan can be made where this one fails: it has no template",
+        "if this plan fails, no new plan can be made: it has no template",
     )
 
 
@@ -101,7 +101,7 @@ def refusal(count):
 
 
 def test_a_workspace_that_is_no_folder_is_refused(tmp_path):
-    with pytest.raises(UsageProblem, match="there is no such folder"):
+    with pytest.raises(UsageProblem, match="there is no folder at this path"):
         prepared(tmp_path, workspace=tmp_path / "none")
 
 
@@ -110,7 +110,7 @@ def test_a_plan_over_the_limit_of_its_bytes_is_refused_and_one_at_it_is_not(tmp_
     monkeypatch.setattr(prepare, "PLAN_BYTES_MAX", length)
     assert prepared(tmp_path).verdict.passed
     monkeypatch.setattr(prepare, "PLAN_BYTES_MAX", length - 1)
-    with pytest.raises(UsageProblem, match=f"the plan has {length} bytes, and may have {length - 1}"):
+    with pytest.raises(UsageProblem, match=f"the plan has {length} bytes, more than the limit of {length - 1}"):
         prepared(tmp_path)
 
 

@@ -116,7 +116,7 @@ def test_a_person_is_asked_about_rejected_plans_once_no_replan_is_left_and_reads
         stage.proved()
     text, options = stage.question()
     assert "the tool 'do' cannot be called: no such program" in text
-    assert "2 attempts" in text
+    assert "Attempts to make a new plan so far: 2." in text
     assert text.partition("\n")[0].endswith("?")
     assert "requirement.violated" not in text
     assert requirement_id(AVOIDED["quote"]) not in text
@@ -247,7 +247,7 @@ def test_a_change_outside_of_the_scope_is_a_violation():
     stage = with_snapshots(requires("scope", "only docs/", paths=["docs"]))
     compared(stage, ["docs/a.md", "out.txt"])
     [finding] = stage.state.violations
-    assert "out.txt changed outside of it" in finding.message
+    assert "out.txt changed outside this scope" in finding.message
 
 
 @pytest.mark.parametrize(("most", "broken"), [("1", True), ("2", False)])

@@ -206,7 +206,7 @@ def test_an_irreversible_step_of_a_plan_that_undoes_is_approved_first():
     pay = step("pay", "mailed", "goal", dependencies="mail", undo="refund", **UNDO)
     stage = stage_of(plan(mail, pay), approval="risky")
     text, options = stage.question()
-    assert "It cannot be undone" in text
+    assert "The step cannot be undone" in text
     assert options is None or "yes" in options
     stage.answer("yes")
     stage.run_step("mail")
@@ -216,7 +216,7 @@ def test_an_irreversible_step_of_a_plan_that_undoes_is_approved_first():
 
 def test_the_question_whether_a_step_may_run_says_what_undoes_it():
     stage = stage_of(uses={"do_hotel": tool("do_hotel", risky=True)}, approval="risky")
-    assert "What undoes it: cancel_hotel" in stage.question()[0]
+    assert "What undoes the step: cancel_hotel" in stage.question()[0]
 
 
 def test_an_undo_that_fails_is_tried_as_often_as_the_step_and_then_a_person_is_asked():
@@ -373,7 +373,7 @@ def test_a_run_that_has_ended_is_undone_later(ending):
     assert stage.state.run.undoes_end(at_once=True)
     stage.post(kind="undo")
     assert isinstance(stage.events[-1], MailRefused)
-    assert stage.events[-1].reason == "it is being undone already"
+    assert stage.events[-1].reason == "the run is undoing everything already"
     stage.resume()
     if ending == "cancelled":  # The call that the cancel came upon.
         stage.answer("it was not done") if stage.requests("user") else None
@@ -442,7 +442,7 @@ def test_under_approve_each_every_undo_is_approved():
         stage.run_step(name)
     stage.answer("yes")
     stage.run_step("pay", "failed")
-    assert "each call is approved first" in stage.question()[0]
+    assert "a person must approve each call" in stage.question()[0]
     stage.answer("undo it")
     stage.tool("cancel_flight")
 

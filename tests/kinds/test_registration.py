@@ -113,7 +113,7 @@ def home(tmp_path, monkeypatch):
         ("negotiation", " ", "the task is empty"),
         ("negotiation", 7, "the task is not a string"),
         ("planning", " ", "the problem is empty"),
-        ("planning", 7, "the task of a planning run is no text"),
+        ("planning", 7, "the task of a planning run must be text"),
         ("negotiation", AgentTask("a lamp", Limits(micro_usd=1_000_000)), "the price of 'some-model' is not known"),
     ],
 )

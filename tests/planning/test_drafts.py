@@ -152,7 +152,7 @@ def test_the_draft_as_data_says_not_proved_and_what_each_finding_takes():
     [finding] = draft["findings"]
     assert draft["proved"] is False
     assert (finding["code"], finding["where"]) == ("plan.cycle", "fix")
-    assert finding["takes"] == "one dependency less in the cycle at fix"
+    assert finding["takes"] == "one dependency fewer in the cycle at fix"
 
 
 def test_the_report_names_the_draft_s_findings_that_are_not_those_of_the_last_rejection():
@@ -168,7 +168,7 @@ def test_the_report_names_the_draft_s_findings_that_are_not_those_of_the_last_re
     assert rows[place + 1 : place + 4] == [
         "plan/v1.a1: not proved, 1 finding left.",
         "plan.cycle at fix: plan.cycle is wrong",
-        "It takes one dependency less in the cycle at fix.",
+        "Needed: one dependency fewer in the cycle at fix.",
     ]
 
 

@@ -163,7 +163,7 @@ def test_the_edit_of_a_plan_under_review_approves_it_and_the_run_goes_on():
 
 def test_a_program_cannot_edit_what_a_person_approves():
     world = ended({}, steps=REVIEWED)
-    assert refusal(world, via="mcp") == "only a person may edit a plan that a person approves"
+    assert refusal(world, via="mcp") == "only a person may edit a plan that a person must approve"
     assert world.state.run.open_questions
 
 
@@ -202,17 +202,19 @@ def test_an_edit_keeps_what_every_plan_must_keep():
 def test_a_run_at_work_and_a_run_without_a_written_plan_have_none_to_edit():
     world = world_of({})
     world.begin()
-    assert editable_plan(world.state) == "it has not ended, and asks nobody to approve a plan"
-    assert refusal(world) == "it has not ended, and asks nobody to approve a plan"
-    assert editable_plan(ended({"recon/v1.a1": 0.5}).state) == "it has ended, and has written no plan"
+    assert editable_plan(world.state) == "the run has not ended, and asks nobody to approve a plan"
+    assert refusal(world) == "the run has not ended, and asks nobody to approve a plan"
+    assert editable_plan(ended({"recon/v1.a1": 0.5}).state) == "the run has ended without writing a plan"
 
 
 def test_a_draft_of_an_earlier_step_is_not_edited():
     steps = {"plan": {"rmax": 1, "role": "plan"}, "final": {"requires": ["plan"], "rmax": 1, "role": "plan"}}
     world = ended({"plan/v1.a1": 0.5}, steps=steps)
-    assert editable_plan(world.state) == "its best draft is one of the step plan, and the step final makes the plan"
-    assert "To mend it: replan export r1 --draft" in "\n".join(report(world))
-    assert "To mend it: replan edit r1; or replan export r1 --draft" in "\n".join(report(ended(LOSING)))
+    assert editable_plan(world.state) == (
+        "the step plan made the best draft, but only drafts of the step final can be edited"
+    )
+    assert "To repair the draft: replan export r1 --draft" in "\n".join(report(world))
+    assert "To repair the draft: replan edit r1; or replan export r1 --draft" in "\n".join(report(ended(LOSING)))
 
 
 def play(seed):

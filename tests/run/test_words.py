@@ -15,7 +15,7 @@ LINES = {
     "g_plan/v1.a1 => clarify, by rule ask": "plan: you are asked",
     "=> partial_replan to g_recon because of plan.cycle, by rule belief": "back to recon because of plan.cycle",
     "revision 1: cleared g_recon, g_plan": "done again: recon, plan",
-    "cleared g_recon, g_plan; thrown away: 3 calls": "done again: recon, plan; thrown away: 3 calls",
+    "cleared g_recon, g_plan; cost of the lost work: 3": "done again: recon, plan; cost of the lost work: 3",
     "g_plan/v1.a2/c.t3 asked for": "plan, second attempt, its cause, try 3 asked for",
     "write_fix/r1.v1.a1.check": "write fix, check",
     "tool:write_fix/r2.v3.a1.act.t2 started": "write fix, revision 2, visit 3, act, try 2 started",

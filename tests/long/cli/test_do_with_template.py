@@ -35,8 +35,8 @@ steps:
 """
 STORY = """\
 Finished: success
-   ✓ reproduce  Reproduce: mean() in calc.py returns a wrong value  (its check failed, as it must)
-   ✓ write_failing_test  Pin it with a test that fails  (its check failed, as it must)
+   ✓ reproduce  Reproduce: mean() in calc.py returns a wrong value  (its check failed, as expected)
+   ✓ write_failing_test  Pin it with a test that fails  (its check failed, as expected)
    ✓ apply_fix  Fix the cause
    ✓ verify_fix  See the reported case work
    ✓ run_regression  Run all tests
@@ -107,7 +107,7 @@ def test_execute_too_compares_the_tools_with_what_the_author_needs_before_the_fi
     words = ["--tools", str(file), "--workspace", str(work), "-m", "template:bug", "--no-input"]
     result = replan("execute", str(tmp_path / "plan.json"), *words)
     lack = "your tools file does not bind: coder, syntax, test_fails; bind these names there"
-    assert f"no new plan can be made where this one fails: {lack}" in result.stderr
+    assert f"if this plan fails, no new plan can be made: {lack}" in result.stderr
     assert result.exit_code == 6
     shown = json.loads(replan("show", "--last", "--json").stdout)
     assert shown["calls"] == 0
@@ -125,7 +125,7 @@ def test_a_precondition_that_nothing_makes_costs_the_author_no_call(case, replan
     words = ["--tools", str(tmp_path / "tools.yaml"), "--workspace", str(work), "-m", "template:bug", "--no-input"]
     result = replan("execute", str(tmp_path / "plan.json"), *words)
     lack = "this plan is for b, but the steps of `template:bug` do not make it"
-    assert f"no new plan can be made where this one fails: {lack}" in result.stderr
+    assert f"if this plan fails, no new plan can be made: {lack}" in result.stderr
     shown = json.loads(replan("show", "--last", "--json").stdout)
     assert (result.exit_code, shown["calls"]) == (6, 0)
 

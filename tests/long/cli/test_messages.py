@@ -225,12 +225,12 @@ def test_an_artifact_under_review_is_shown_neither_as_accepted_nor_as_rejected(
     workflow.write_text(REVIEWED.replace("all_of: [", others))
     run = replan("run", problem, "-m", scripted({"g_plan": [PLAN]}), "-w", workflow, "--full")
     name = run_id(replan)
-    before, after = "g_plan/v1.a1 left to a person's review", "g_plan/v1.a1 accepted by plan_medium and human_review"
+    before, after = "g_plan/v1.a1 waits for a person's review", "g_plan/v1.a1 accepted by plan_medium and human_review"
     for shown in (run.stderr, replan("log", name).stdout, replan("show", name, "--events").stdout):
         assert before in shown
         assert "accepted" not in shown
         assert "rejected" not in shown
-    assert "g_plan/v1.a1  left to a person's review" in replan("show", name, "--tree").stdout
+    assert "g_plan/v1.a1  waiting for a person's review" in replan("show", name, "--tree").stdout
     replan("answer", f"{name}/q1", "approve")
     assert "plan accepted" in replan("resume", name).stderr
     log = replan("log", name).stdout
@@ -244,7 +244,7 @@ def test_an_artifact_that_another_guard_rejected_is_not_reviewed(replan, problem
     log = replan("log", "--last").stdout
     assert "g_plan/v1.a1 rejected by " in log
     assert "g_plan/v1.a1 left" not in log
-    assert "g_plan/v1.a2 left to a person's review" in log
+    assert "g_plan/v1.a2 waits for a person's review" in log
 
 
 def test_the_result_of_a_declined_review_has_advice(replan, problem, scripted, tmp_path):

@@ -114,7 +114,7 @@ def test_a_protected_path_that_a_failed_tool_has_changed_makes_no_success():
     stage.answer("the step is done")
     stage.tool("tool:workspace/end", output=json.dumps({"id": "c1", "changed": ["LICENSE", "out.txt"]}))
     assert stage.end == "goals_failed"
-    assert stage.state.run.finished.why == "the goal holds, and protected paths are not as they were: LICENSE"
+    assert stage.state.run.finished.why == "the goal is reached, but protected paths have changed: LICENSE"
 
 
 def test_a_comparison_counts_no_more_once_the_run_goes_on():

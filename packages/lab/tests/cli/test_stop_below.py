@@ -39,7 +39,7 @@ def test_a_run_stops_when_no_move_is_worth_its_calls_and_goes_on_with_a_lower_li
     assert (done.exit_code, result["outcome"]) == (5, "budget_exhausted")
     run, calls = result["run_id"], result["calls"]
     shown = replan("show", run)
-    assert "not_worth_it: the best move left, " in shown.stdout
+    assert "not_worth_it: the best remaining move (" in shown.stdout
     told = shown.stdout + shown.stderr
     assert f"replan resume {run} --keep-trying" in told
     assert f"replan resume {run} -m MODEL" in told
@@ -125,6 +125,6 @@ def test_a_deterministic_author_that_has_nothing_new_to_write_is_not_told_to_kee
         done = replan("run", problem, "-w", path, "-m", "template:bug", "--plugins", guards, "--no-input", *options)
         assert done.exit_code == 5, done.output
         told = " ".join(done.stdout.split())
-        assert "stuck for good: the model template:bug always writes the same for the same prompt" in told
+        assert "stuck for good: the model template:bug always gives the same reply to the same prompt" in told
         assert "-m MODEL` asks another model" in told
         assert "--keep-trying" not in told

@@ -37,7 +37,7 @@ async def test_a_program_and_a_person_get_the_draft(tmp_path):
         page = (await web.browser.get(f"/runs/{run}")).text
         assert "Draft, not proved" in page
         assert f"{finding['code']} at fix: step fix needs" in page
-        assert "It takes a step that makes" in page
+        assert "Needed: a step that makes" in page
         assert f'href="{address}"' in page
         saved = await web.browser.get(address)
         assert saved.json() == exported
@@ -55,7 +55,7 @@ async def test_what_a_cancelled_execution_has_left_is_in_every_face(tmp_path):
         assert (found["outcome"], found["next"], found["missing"]) == ("cancelled", ["a"], ["goal"])
         assert [step["status"] for step in found["steps"]] == ["not_done", "not_done"]
         rest = (await web.client.get(f"/api/runs/{run}/export/draft", headers=program.headers)).json()
-        assert "not proved, 2 of 2 steps left" in rest["not_proved"]
+        assert "is not proved: 2 of 2 steps are left" in rest["not_proved"]
         page = (await web.browser.get(f"/runs/{run}")).text
         assert "<dt>Next</dt><dd>a</dd>" in page
         assert f'<a href="/runs/{run}/export/draft" download>draft</a> (not proved)' in page

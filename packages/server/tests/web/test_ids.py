@@ -13,7 +13,7 @@ from tests.cli.samples import ANALYSIS, PLAN, PROBLEM, STRATEGY
 from tests.long.api.test_children import CHILD, PARENT, write
 
 NAMED = "a-run-that-a-test-has-named"
-COMMAND = re.compile(r"`[^`]+`|(All of it|as Markdown): \S.* (show|export) \S+")
+COMMAND = re.compile(r"`[^`]+`|(The whole plan|as Markdown): \S.* (show|export) \S+")
 """Commands that a text quotes: they have whole ids, since they are to be copied."""
 SCRIPT = {"g_analysis": [ANALYSIS], "c_strategy": [STRATEGY], "c_plan": [PLAN]}
 

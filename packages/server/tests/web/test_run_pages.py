@@ -27,7 +27,7 @@ async def test_a_run_page_shows_the_search_the_plan_and_the_budget(tmp_path):
             assert fact in header
         for text in (
             "back to analysis, recon because of",
-            "thrown away: 5 calls",
+            "cost of the lost work: 5 calls",
             "9 spent of 30 calls",
             "Find the cause",
             "The mistake is most likely in the ",
