@@ -57,9 +57,9 @@ class ExecutionConfig(Value):
     author_lacks: str = Field(default="", exclude_if=lambda text: not text)
     """Why the model cannot make a plan for these tools, as a clause; empty if the model can plan."""
     replans_max: int = Field(ge=0)
-    """The largest number of replans, until the run is reopened."""
+    """The largest number of replans. A reopened run may make this number of replans again."""
     questions_max: int = Field(ge=0)
-    """The largest number of questions about what to do after a failure, until the run is reopened."""
+    """The largest number of questions about troubles. A reopened run may ask this number of questions again."""
     r_patience: int = Field(ge=1)
     """The number of equal failures of a step in a row that count as stagnation."""
     question_expires_seconds: float | None
@@ -104,7 +104,7 @@ class ExecutionConfig(Value):
 
 
 class ReadyPlan:
-    """A plan that is ready to be executed: parsed and compiled, with a name for the nodes of each step.
+    """A plan that is ready to be executed: parsed and compiled, with the names of its steps in nodes.
 
     Two ready plans are equal if they have the same JSON.
     """
@@ -168,10 +168,7 @@ class ReadyPlan:
 
 
 def _invert(bit_sets: Sequence[int], count: int) -> tuple[int, ...]:
-    """Invert bit sets. Item N of the result is the set of the positions in `bit_sets` whose sets contain N.
-
-    The result has `count` items.
-    """
+    """Return `count` bit sets. Item N of the result contains P if the set at position P of `bit_sets` contains N."""
     owners = [0] * count
     for index, bit_set in enumerate(bit_sets):
         for member in bits(bit_set):

@@ -99,7 +99,7 @@ def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, 
 
 
 def check_edit(state: State, value: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return the findings that refuse an edited plan (JSON) before its proof; empty if no finding does."""
+    """Return the errors for which an edited plan (JSON) is refused before its proof; empty if there are none."""
     plan, findings = read_plan(dict(value))
     if plan is None:
         return tuple(finding for finding in findings if finding.severity == "error")

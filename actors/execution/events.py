@@ -66,7 +66,7 @@ class ExecutionStarted(Started):
 
 
 class FileRequested(CallRequested):
-    """A model was asked to write a file. The node is that of an attempt's phase."""
+    """A model was asked to write a file. The node names a phase of an attempt."""
 
     kind: Literal["file_requested"] = "file_requested"
 
@@ -172,11 +172,11 @@ class StepSettled(Event):
     findings: tuple[Finding, ...] = ()
     """Why the visit failed."""
     branch: str = Field(default="", exclude_if=operator.not_)
-    """The plan's name for the outcome of a success; empty for a step without outcomes."""
+    """The name of the step's outcome, if it succeeded; empty for a step without outcomes."""
 
 
 class TroubleDecided(Event):
-    """The policy or a person decided how to continue after a trouble. The plan does not handle troubles."""
+    """The policy or a person decided how to continue after a trouble: a problem that the plan does not handle."""
 
     kind: Literal["trouble_decided"] = "trouble_decided"
     cause: TroubleCause
@@ -202,7 +202,7 @@ class TroubleDecided(Event):
 
 
 class UndoDecided(Event):
-    """The plan or a person decided to undo everything that was done. Then the execution ends."""
+    """The plan or a person decided to undo everything that was done. The execution ends after the undoing."""
 
     kind: Literal["undo_decided"] = "undo_decided"
     by: Literal["plan", "person"]
@@ -243,7 +243,7 @@ class PlanEdited(TimedEvent):
     via: StoredVia = ""
     """The interface by which the edit came."""
     person: str = ""
-    """The name of the person who edited it; empty if unknown."""
+    """The name of the person who edited the plan; empty if unknown."""
     approves: tuple[str, ...] = ()
     """The steps that the person approved with the edit. Their first attempts need no further approval."""
 

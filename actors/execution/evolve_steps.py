@@ -47,7 +47,7 @@ FEEDBACK_WINDOW = 5
 
 
 def set_constraints(state: State, constraints: Constraints) -> State:
-    """Return the state with new constraints. If they forbid a step, an attempt at this step fails.
+    """Return the state with new constraints. If the constraints forbid a step, an attempt at this step fails.
 
     An attempt with an open request fails when the request ends.
     """
@@ -108,7 +108,7 @@ def record_request(state: State, node: str, request: ToolRequested | None = None
 
 
 def record_question(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked: a phase of an attempt, or a question about what an attempt did."""
+    """Return the state after a question was asked, either as a phase of an attempt or about an attempt's call."""
     state = record_request(state, event.node)
     attempt = state.active.get(event.node.partition("/")[0])
     if attempt is not None and event.node == attempt.question_node:
@@ -138,7 +138,7 @@ def record_tool_end(state: State, event: ToolFinished) -> State:
 
 
 def _with_result(state: State, before: Attempt, after: Attempt, complete: Attempt, *, may_have_run: bool) -> State:
-    """Return the state after a phase, with the effect of its call.
+    """Return the state after a phase has ended, with the effect of the phase's call.
 
     While everything is being undone, no further phase begins.
 

@@ -95,7 +95,7 @@ def _visit_again(state: State, event: TroubleDecided) -> State:
 
 
 def _drop_revocable(state: State) -> State:
-    """Return the state without work that may stop here. A call that is not repeatable continues to its end."""
+    """Return the state without the work that may be interrupted. A call that is not repeatable continues to its end."""
     revocable = [item for item in state.active.values() if not (item.acted or item.unsure or item.result)]
     replan = state.replan
     nodes = {node for attempt in revocable for node in (attempt.at_work, attempt.node)}

@@ -58,7 +58,9 @@ def record_reissue(state: State, request: ToolRequested) -> State:
 def with_effect_of(
     state: State, before: Attempt, after: Attempt, values: tuple[tuple[str, str], ...], *, may_have_run: bool
 ) -> State:
-    """Return the state after a call of an attempt has ended. If the call has an effect, add the effect.
+    """Return the state after a call of an attempt has ended.
+
+    The result includes the call's effect, if the call has one.
 
     `before` is the attempt while the call was open. `after` is the attempt after the call has ended. `values` are the
     values from the call's output. If `may_have_run`, nobody knows whether the call did its work. The effect of a
@@ -123,7 +125,7 @@ def settle_by_hand(state: State, event: StepSettled) -> State:
 
 
 def begin_undo(state: State, event: UndoDecided) -> State:
-    """Return the state after it was decided to undo everything. Nothing else begins, and open work stops.
+    """Return the state after a decision to undo everything. Nothing else begins, and open work stops.
 
     A call that is not repeatable continues to its end, and is then undone too. A run that has ended is reopened when
     a process next drives the run.

@@ -1,4 +1,4 @@
-"""Finds what steps use or do although a requirement or the user's text forbids it. Pure."""
+"""Finds tools and changes of steps that a requirement or the user's text forbids. Pure."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ DAY_SECONDS = 86_400.0
 
 
 def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
-    """Return the guard `proves`, extended: it also rejects a plan that breaks one of its own prohibitions.
+    """Extend the guard `proves`. The result also rejects a plan that breaks one of its own prohibitions.
 
     Without `tools`, or if a name in the plan is not bound, the guard compares only the names in the plan.
     """
@@ -126,7 +126,10 @@ def check_change_finding(check: str, changed: Sequence[str], step: str) -> Findi
 def check_changes(
     requirements: Collection[Requirement], changed: Collection[str], all_changed: Collection[str], step: str
 ) -> tuple[Finding, ...]:
-    """Return the findings about the paths that a step has changed. `all_changed` are the changes of all steps."""
+    """Return the findings about the paths that a step has changed.
+
+    `all_changed` are the paths that all steps changed.
+    """
     findings = [*changed_paths(requirements, changed, step)]
     scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
     outside = set(changed).difference(touched_paths(changed, [path for item in scopes for path in item.paths]))
@@ -149,7 +152,7 @@ def files_limit(requirement: Requirement) -> int | None:
 
 
 def _deadline_of(requirement: Requirement) -> float | None:
-    """Return the deadline in a requirement's limit (an ISO 8601 date or time), in UTC seconds; None if there is none.
+    """Return the deadline in a requirement's limit (an ISO 8601 date or time), in UTC seconds; None without a deadline.
 
     A time without a zone is in UTC. A date without a time means the end of that day.
     """

@@ -87,7 +87,7 @@ class Outline:
 
 
 def outline_of(config: ExecutionConfig) -> Outline:
-    """Return the outline of an execution with a configuration."""
+    """Return the outline of the execution that a configuration describes."""
     plan = ready_plan(config.plan)
     later = contingent_steps(plan.plan)
     turns = _turns(plan)

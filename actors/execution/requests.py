@@ -50,7 +50,7 @@ def step_context(
 def call_request(node: str, use: ToolUse, **fields: Any) -> ToolRequested:
     """Return the request for a call of a tool.
 
-    `fields` are further fields of the request. They may replace the arguments of `use`.
+    `fields` are further fields of the request. These fields may replace the arguments of `use`.
     """
     return ToolRequested(
         **{"arguments": use.arguments, **fields},

@@ -165,7 +165,10 @@ def step_views(state: State) -> tuple[ShownStep, ...]:
 
 
 def _sort_key(order: Mapping[str, int], shown_step: ShownStep) -> tuple[int, int]:
-    """Return a sort key. It puts ended steps first, in the order of their ends, and then the steps at work."""
+    """Return the sort key of a step.
+
+    Ended steps come first, in the order of their ends; then come the steps at work.
+    """
     is_over = shown_step.status not in (StepStatus.PENDING, StepStatus.RUNNING, StepStatus.WAITING)
     if is_over and shown_step.step in order:
         return 0, order[shown_step.step]
@@ -293,7 +296,10 @@ COMPARED_BY = "the execution"
 
 
 def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -> DemandTable | None:
-    """Return the table of demands; None without a text and a requirement. `later` are the user's messages."""
+    """Return the table of demands; None if there is neither a text nor a requirement.
+
+    `later` are the user's messages.
+    """
     if not (config.problem.strip() or later or plan.requirements):
         return None
     texts = user_texts(config.problem, later)

@@ -60,7 +60,9 @@ class Attempt:
     todo: tuple[AttemptPhase, ...]
     """The remaining phases. The first one is the current phase."""
     begun: bool = False
-    """Whether its first request was made. From then on, the attempt counts against the plan's `total_retry_budget`."""
+    """Whether the attempt's first request was made. From then on, the attempt counts against the plan's
+    `total_retry_budget`.
+    """
     open: bool = False
     """Whether the request of the attempt's current phase is open."""
     unsure: bool = False
@@ -88,7 +90,7 @@ class Attempt:
     since: float = 0.0
     """When the attempt's visit began, in UTC seconds since 1970."""
     call: int = 0
-    """The number of the attempt's last call that may have an effect; 0 before such a call."""
+    """The number of the attempt's last call that may have an effect; 0 without such a call."""
     arguments: str = "{}"
     """The arguments of the last call that may have an effect: a JSON object as text. For a file that a model writes,
     the object has only the path.
@@ -132,7 +134,7 @@ class StepResult:
 
 
 class Revision(NamedTuple):
-    """A revision of the plan that is over."""
+    """An earlier revision of the plan."""
 
     number: int
     plan: ReadyPlan
@@ -215,7 +217,7 @@ class State:
     config: ExecutionConfig
     plan: ReadyPlan
     now: Configuration
-    """The pending steps, and those tokens of the plan that hold."""
+    """The pending steps, and the tokens of the plan that hold."""
     ready: tuple[int, ...]
     """The indices of the steps that may start now."""
     assurance: str | None
@@ -224,7 +226,7 @@ class State:
     unnamed: frozenset[str] = frozenset()
     """The tokens that hold but do not occur in the plan."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """The values of the tokens that hold and have a value, by token, as read from the outputs of steps."""
+    """The values of tokens that hold, by token. The values were read from the outputs of steps."""
     active: Mapping[str, Attempt] = field(default_factory=dict)
     """The attempts whose visits have not ended, by the step's name, in the order in which they began."""
     visits: Mapping[str, int] = field(default_factory=dict)
@@ -271,7 +273,7 @@ class State:
     """The indices of the steps that use something that a constraint forbids. These steps must not begin."""
     goals: tuple[PastGoal, ...] = ()
     damaged: tuple[str, ...] | None = None
-    """The protected paths that differ from the first snapshot; None unless the last event was this comparison."""
+    """The protected paths that differ from the first snapshot; None if the last event did not compare the paths."""
     touched: frozenset[str] = frozenset()
     """The paths that have changed since the start, according to snapshots; empty if no budget limits files."""
     calls: int = 0

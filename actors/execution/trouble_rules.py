@@ -37,7 +37,7 @@ class TroubleChoice(NamedTuple):
         return self.row.level
 
     def delay_seconds(self, earlier: int) -> float:
-        """Return the back-off before a retry, in seconds. It doubles with each earlier retry in a row (`earlier`)."""
+        """Return the back-off before a retry, in seconds. It doubles with each of the `earlier` retries in a row."""
         if self.row.level is not BacktrackLevel.LOCAL_RETRY:
             return 0.0
         return float(min(BACKOFF_MAX, self.row.backoff_seconds * 2 ** min(earlier, 10)))

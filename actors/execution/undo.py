@@ -33,7 +33,9 @@ class CallEffect:
     step: str
     undo: str
     attempts: int
-    """The number of failed calls of the undo tool after which a person is asked. It is the step's `retry_budget`."""
+    """The number of failed calls of the undo tool after which a person is asked. This number is the step's
+    `retry_budget`.
+    """
     arguments: str = "{}"
     """The arguments of the call: a JSON object as text. For a file that a model writes, the object has only the path.
     """
@@ -81,7 +83,7 @@ def with_effect(effects: dict[str, CallEffect], effect: CallEffect) -> dict[str,
 
 
 def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> CallEffect | None:
-    """Return the effect to undo next: the last effect that counts and is not settled; None if no effect is left."""
+    """Return the effect to undo next: the last effect that must be undone and is not settled; None if none is left."""
     return next((effect for effect in reversed(effects.values()) if effect.counts and effect.node not in ends), None)
 
 

@@ -140,7 +140,9 @@ def _same_view(before: State, after: State, branch: Branch) -> bool:
 
 
 def open_branch(state: State, branch: Branch, event: BranchOpened) -> State:
-    """Return the state with a new branch. It starts with artifacts of its parent `branch`, or without artifacts.
+    """Return the state with a new branch.
+
+    The branch starts with artifacts of its parent `branch`, or without artifacts.
 
     If the parent was about to go back because of a rejection, the new branch goes back instead. The parent then tries
     its failed step again.

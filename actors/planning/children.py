@@ -46,7 +46,8 @@ class ChildGenerator:
     """Generates the artifact of a step with a child run."""
 
     drive: DriveChild
-    """Drives the child. A repeated request continues at the end of the child's journal, so it costs nothing."""
+    """Drives the child. A repeated request continues at the end of the child's journal, so no call is paid for twice.
+    """
     clock: Clock
 
     async def generate(self, envelope: Envelope[ChildBrief]) -> Generated | Faulted | None:

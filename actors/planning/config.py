@@ -76,7 +76,7 @@ class RunConfig(Value):
     children: Mapping[str, "RunConfig"] = Field(default_factory=dict)
     """The configurations of the child runs, by the name that follows `workflow:` in a step."""
     author: Author | None = Field(default=None, exclude_if=lambda author: author is None)
-    """The behaviour of the model's family, in numbers; None if it is unknown or the policy does not use it."""
+    """The behaviour of the model's family, in numbers; None if unknown, or if the policy does not use numbers."""
     deterministic: bool = Field(default=False, exclude_if=lambda deterministic: not deterministic)
     """Whether the model always gives the same reply to the same prompt. If so, no reply is requested twice."""
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)

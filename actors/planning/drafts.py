@@ -24,7 +24,7 @@ class DraftFindingJson(TypedDict):
     code: str
     """The finding's code, such as `plan.cycle`."""
     message: str
-    """What is wrong, in words."""
+    """The error, in words."""
     where: str
     """A path in the plan, or a step's id; may be empty."""
     takes: str
@@ -158,7 +158,7 @@ def plan_of(node: Node) -> Mapping[str, Any] | None:
 def check_options(level: str, workflow: Workflow) -> str:
     """Return the options with which `check` judges a plan like a run.
 
-    `level` is the plan guard's level. It is empty if the guard has no level.
+    `level` is the level of the plan guard; empty if the guard has no level.
     """
     options = [f"--level {level}"] if level not in ("", "medium") else []
     if level == "expansive" and workflow.assurance != "strong_cyclic":

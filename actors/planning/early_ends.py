@@ -57,7 +57,7 @@ def why_stuck(state: State, branch: Branch, node: Node, decision: Decision) -> s
 
 
 def why_used_up(state: State) -> str:
-    """Return the reason for an end of the run because a deterministic model has nothing new to write."""
+    """Return the reason for ending a run whose deterministic model can write nothing new."""
     return f"{STUCK_FOR_GOOD}: the model {state.config.model} always gives the same reply to the same prompt"
 
 
@@ -189,7 +189,7 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
 def retry_in_resumed_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
     """Return the decision about a node, or a retry if the node's reply was cut off in a resumed visit.
 
-    The retry needs no remaining attempt, because other steps are not to blame.
+    The retry is allowed even if no attempts are left, because other steps are not to blame.
     """
     if not is_cut(node) or state.forgiven.isdisjoint(_cut_nodes_in_visit(state, branch, node)):
         return decision
@@ -216,7 +216,7 @@ def forgive_cut_replies(state: State) -> State:
 
 
 def apply_new_limit(state: State) -> State:
-    """Return the state after the token limit of replies changed. The texts of rejections get the new limit."""
+    """Return the state after the token limit of replies changed. The texts of rejections then name the new limit."""
     nodes = dict(state.nodes)
     for name, node in state.nodes.items():
         text = text_under_limit(node.verdict, state.config.steps[node.step].output_tokens_max) if is_cut(node) else ""

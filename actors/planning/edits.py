@@ -79,7 +79,7 @@ def revision_of(state: State) -> int:
 
 
 def check_edit(plan: EditablePlan, value: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return the findings that refuse an edited plan (JSON) before its guard judges it; empty if no finding does."""
+    """Return the errors for which an edited plan (JSON) is refused before its guard judges it; empty if none."""
     read, findings = read_plan(dict(value))
     if read is None:
         return tuple(finding for finding in findings if finding.severity == "error")

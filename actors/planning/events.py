@@ -120,7 +120,10 @@ class GenerationRequested(CallRequested):
 
     @property
     def attempt(self) -> int:
-        """The number of the attempt in this visit, from 1. For a leaf, all visits with the same parents count."""
+        """The number of the attempt in this visit, from 1.
+
+        For a leaf, it counts over all visits with the same parents.
+        """
         return visit_and_attempt(self.node)[1]
 
 

@@ -122,7 +122,10 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return state.is_child(request)
 
     def shows_messages(self, state: State, request: PlanningCall) -> bool:
-        """Return whether the prompt of a request contains the user's messages. The classifier's prompt does not."""
+        """Return whether the prompt of a request contains the user's messages.
+
+        The classifier's prompt does not contain them.
+        """
         return isinstance(request, GenerationRequested) and not state.config.graph.budgets[request.step].deterministic
 
     def end_event(self, end: ending.RunFinished) -> RunFinished:

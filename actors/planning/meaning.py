@@ -104,7 +104,7 @@ def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy
 
 
 def is_repeat(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether an attempt has the same content as an earlier attempt at its step in its round.
+    """Return whether an attempt has the same content as an earlier attempt at the same step in the same round.
 
     A step without a model call never counts, because its content is always the same. An attempt of a former model does
     not count either.

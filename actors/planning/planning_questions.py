@@ -69,7 +69,7 @@ def blocks(state: State, step: str) -> tuple[str, ...]:
 
 
 def question_of(state: State, run: str, question: Question) -> OpenQuestion:
-    """Return an open question as plain data. A review includes the artifact in the model's words."""
+    """Return an open question as plain data. The data of a review includes the artifact as the model wrote it."""
     data = question_json(run, question)
     node = state.nodes.get(question.request.node)
     if question.request.review and node is not None and node.artifact is not None:
@@ -108,7 +108,7 @@ def _times(number: int) -> str:
 
 
 def _otherwise(step: str, verdict: Verdict) -> str:
-    """Return what happens if a person declines the question: the decision without an answer."""
+    """Return what happens if a person declines the question."""
     if any(finding.code == Code.NOT_UNDERSTOOD for finding in verdict.findings):
         return "the run ends, because the author of the plan does not understand the problem."
     askable = [finding for finding in verdict.errors if finding.askable]

@@ -439,9 +439,9 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
 
 
 def _kept_author(before: RunConfig, policy: Policy, setup: Setup) -> Author | None:
-    """Return the author for a fork with this policy.
+    """Return the known behaviour of the model for a fork with this policy.
 
-    If the run's policy had a belief, the run's author is kept. Otherwise, the author is looked up.
+    If the run's policy had a belief, the run's numbers are kept. Otherwise, the numbers are looked up.
     """
     return _known_author(policy, before.model, setup) if before.policy.belief is None else before.author
 

@@ -40,12 +40,12 @@ def replan_brief(
 
     `parent` is the id of the execution, and `request_id` the id of its request. `node` names the child run, so a
     request that is made again after a crash continues the same child. `pinned` is the JSON of a `RunConfig`. `limits`
-    are the reservation of the request. `change` has the settings that people have changed since the execution began
-    (`RunState.changes`).
+    are the amounts that the request reserves. `change` has the settings that people have changed since the execution
+    began (`RunState.changes`).
 
-    `given` should name at least the current tokens as `initial_state`. In a partial replan, it should also name the
-    goal state, the invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`). The
-    execution asks the question, and then starts another child with the answer in `Given.answers`.
+    `given` should name at least the current tokens as `initial_state`. In a partial replan, `given` should also name
+    the goal state, the invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`).
+    The execution asks the question, and then starts another child with the answer in `Given.answers`.
     """
     return ChildBrief(
         run=child_run(parent, node),
@@ -60,14 +60,14 @@ def replan_brief(
 
 @dataclass(frozen=True, slots=True)
 class NewPlan:
-    """A plan that every guard has accepted. It includes the given facts."""
+    """A plan that every guard has accepted. The plan includes the given facts."""
 
     plan: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class NeedsAnswer:
-    """The planning run needs a person's answer, and its parent has to ask."""
+    """The planning run needs a person's answer, and the parent run must ask the person."""
 
     question: NeededAnswer
 

@@ -70,7 +70,7 @@ class PlanningJson(TypedDict):
     revision: int
     """How often the search went back."""
     plan: Any
-    """The accepted plan, as the model wrote it; null without one."""
+    """The accepted plan, as JSON; null without a plan."""
     path: list[PathStepJson]
     """The accepted path, or the best path so far if the run has not succeeded."""
     findings: list[dict[str, Any]]

@@ -139,7 +139,7 @@ def _draft(result: Result, program: str) -> list[Line]:
 
 
 def accepted_lines(result: Result, *, full: bool) -> list[Line]:
-    """Return the accepted plan, its warnings, and what is known about this plan."""
+    """Return the accepted plan, its warnings, and the conclusion about the plan."""
     plan = [*plan_lines(result.plan_json), BLANK] if full else plan_summary(result.plan_json)
     return [*plan, *_edits(result), *_warnings(result), _conclusion(result)]
 

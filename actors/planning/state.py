@@ -135,7 +135,7 @@ class Branch:
     parent: int | None = None
     calls: int = 0
     inherited: int = 0
-    """How many calls the ancestors of the branch had made when it was opened."""
+    """The number of calls that the ancestors of the branch had made when the branch was opened."""
     pruned: str = ""
     view: "BranchView | None" = None
 

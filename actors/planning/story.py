@@ -31,7 +31,8 @@ class TreeAttempt:
     parents: tuple[str, ...]
     previous: str | None
     status: str
-    """`pending` before the verdict, then `accepted` or `rejected`; `superseded` if a backtrack has made it void."""
+    """`pending` before the verdict, then `accepted` or `rejected`; `superseded` if a replan has made the attempt void.
+    """
     artifact: Artifact | None = field(repr=False)
     score: float | None
     """The guard's score, from 0 to 1; None before the verdict."""
@@ -135,7 +136,7 @@ class AttemptView(NamedTuple):
     cost_known: bool = False
     """Whether the model's price is known. If not, costs are not shown in dollars."""
     late: Amount = ZERO
-    """The cost of replies that came after the withdrawal of their request. `Node.used` does not contain it."""
+    """The cost of replies that came after the withdrawal of their request. `Node.used` does not contain this cost."""
     unknown: Amount = ZERO
     """The charge for tries with an unknown cost. It is neither in `Node.used` nor in `late`."""
     reviewed: bool = False

@@ -8,7 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 
 
 class Dag:
-    """Steps in file order, with the steps that each step requires. Each required step must also be a key.
+    """Steps in file order, with the steps that each step requires. Each required step must also be a key of `requires`.
 
     All results list steps in file order, except `order`, which is topological.
     """

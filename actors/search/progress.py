@@ -47,7 +47,7 @@ class Slot:
     phase: Phase = Phase.IDLE
     visits: int = 0
     attempt: int = 0
-    """The number of the last attempt in the visit, from 1. For a leaf, it counts all attempts with the same parents."""
+    """The number of the last attempt in the visit, from 1. For a leaf, all attempts with the same parents count."""
     number: int = 0
     """The number of the last visit, from 1, counted over the whole run."""
     parents: tuple[str, ...] | None = None
@@ -128,7 +128,7 @@ def accept(progress: BranchProgress, step: str, artifact: str) -> BranchProgress
 
 
 def mark(progress: BranchProgress, step: str, phase: Phase) -> BranchProgress:
-    """Return the progress with the step in another phase. Its counts do not change."""
+    """Return the progress with the step in another phase. The step's counts do not change."""
     return BranchProgress({**progress, step: changed(progress[step], phase=phase)})
 
 
@@ -179,7 +179,7 @@ def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
 
 
 def can_redo(graph: Graph, progress: BranchProgress, target: str) -> bool:
-    """Return whether the target has a visit left, and every non-leaf step below the target too."""
+    """Return whether the target, and every non-leaf step below the target, has a visit left."""
     if graph.budgets[target].deterministic or target in graph.leaves:
         return False
     return all(_has_visit(graph, progress, step) for step in (target, *graph.below[target]))

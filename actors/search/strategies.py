@@ -95,9 +95,10 @@ def _prune_duplicate(live: list[BranchView]) -> Prune | None:
 class BestFirst(SearchStrategy):
     """Depth-first search that keeps promising branches open when it backtracks, and may return to them.
 
-    If backtracking would clear an artifact with a score above 0, the branch stays open. A new branch backtracks in its
-    place. The open branch with the lowest estimate continues; among equal estimates, the newest branch. A branch that
-    was kept open only uses the attempts that its rejected step has left. It backtracks only if no other branch is left.
+    If the rejected step has attempts left and a score above 0, the branch stays open, and a new branch backtracks
+    instead. The open branch with the lowest estimate continues; among equal estimates, the newest branch. A branch that
+    was kept open only uses the attempts that its rejected step has left. This branch backtracks only if no other branch
+    is left.
 
     If the scores of guards are only 0 or 1, no branch is kept open, and the attempts are the same as in depth-first
     search (S10).
@@ -143,9 +144,9 @@ def _estimate_calls(branch: BranchView) -> float:
 class IterativeDeepening(SearchStrategy):
     """Depth-first search with a limit of calls that doubles with each iteration.
 
-    An iteration is a branch. It ends when it is stuck or has used up its limit. The next iteration starts with the
-    artifacts that the ended iteration has accepted, so no artifact is generated twice. Visits and attempts are reset.
-    The last iteration has no limit, so it is a complete depth-first search.
+    An iteration is a branch. An iteration ends when it is stuck or has used up its limit. The next iteration starts
+    with the artifacts that the ended iteration has accepted, so no artifact is generated twice. Visits and attempts are
+    reset. The last iteration has no limit, so it is a complete depth-first search.
     """
 
     caps: list[int]
@@ -179,7 +180,7 @@ class BestOf(SearchStrategy):
     picks_best: bool = True
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Open samples as long as the calls are enough for a first attempt. Prune samples that are stuck."""
+        """Open samples while calls for a first attempt are left. Prune samples that are stuck."""
         if len(tree.branches) < min(self.branches_max, tree.calls):
             return Open(None, "an independent sample")
         return prune_stuck(tree)
