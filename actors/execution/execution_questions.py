@@ -49,7 +49,7 @@ _MAY_GO_ON = frozenset(
 
 DOES: Mapping[str, str] = {
     TRY_AGAIN: "The step is tried again, with all its attempts.",
-    BY_HAND: "The step counts as succeeded, and the plan goes on.",
+    BY_HAND: "The step counts as done, and the plan goes on.",
     REPLAN: "A new plan for the same goals is made. It starts from the tokens that hold now.",
     REVISE_GOALS: "A new plan is made. The new plan may have other goals.",
     GO_ON: "Nothing is changed, and the plan goes on.",
@@ -89,7 +89,7 @@ def question_of(state: State, trouble: Trouble, *, again: bool, plan: bool) -> A
 
 def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> AskedForm:
     rest = [reason.message for reason in _shown_findings(trouble) if reason.where != faults.REPLAN]
-    mended = "\n".join(["The new plan must solve this:", *rest]) if rest else ""
+    mended = "\n".join(["The new plan must solve these problems:", *rest]) if rest else ""
     below = block("\n\n".join(filter(None, (inquiry.shown, mended))))
     return add_consequences(
         inquiry.model_copy(update={"shown": below}),
@@ -123,14 +123,14 @@ def _options(trouble: Trouble, *, again: bool, plan: bool, by_hand: bool, undo: 
 
 
 _TROUBLES: dict[TroubleCause, str] = {
-    TroubleCause.ESCALATED: "{step} failed, and the plan does not handle this failure",
+    TroubleCause.ESCALATED: "{step} has failed and the plan does not handle this failure",
     TroubleCause.REQUIREMENT_VIOLATED: "a step did something that a requirement forbids",
     TroubleCause.UNKNOWN_OUTCOME: "nobody knows whether {step} was done",
-    TroubleCause.ASSUMPTION_BROKEN: "{step} failed, although the plan assumes that it cannot fail",
+    TroubleCause.ASSUMPTION_BROKEN: "{step} has failed, although the plan says that it never fails",
     TroubleCause.INVARIANT_BROKEN: "an invariant of the plan is broken",
-    TroubleCause.DEAD_END: "no step can begin, and the goal is not reached",
+    TroubleCause.DEAD_END: "no step can begin and the goal is not reached",
     TroubleCause.GOAL_FAILED: "a goal can no longer be reached",
-    TroubleCause.REQUIREMENTS_CHANGED: "the requirements have changed, and this run cannot make a new plan",
+    TroubleCause.REQUIREMENTS_CHANGED: "the requirements have changed and this run cannot make a new plan",
     TroubleCause.REPLAN_FAILED: "no new plan was found",
     TroubleCause.STEP_FORBIDDEN: "a requirement forbids {step}, which has not begun",
     TroubleCause.PLAN_REJECTED: "the last new plan was rejected",

@@ -85,7 +85,8 @@ def record_text(event: ExecutionEvent, state: State) -> str:
                 word = "the plan goes on"
             return f"{event.cause}{place}: {word} ({event.rule}){_format_reason(event.findings)}"
         case ReplanRequested():
-            return f"{event.request_id}: a planning run starts to make a new plan, with at most {event.calls} calls"
+            most = format_count(event.calls, "call")
+            return f"{event.request_id}: a planning run starts to make a new plan, with at most {most}"
         case ReplanReplied():
             return f"{event.request_id}: the planning run has ended after {event.elapsed:.1f} s"
         case ProofRequested():

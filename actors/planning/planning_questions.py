@@ -22,7 +22,7 @@ from actors.values.question_form import (
 
 _REDONE = "The step is done again with this answer."
 ADVICE_CHOICES: Mapping[str, str] = {
-    "try again": "The step begins a new round. In this round, it may send the search back as often as before.",
+    "try again": ("The step begins a new round. In this round, the step may send the search back as often as before."),
 }
 """The answer that is offered in addition to free text if a step has used up its escalations."""
 REVIEW_CHOICES: Mapping[str, str] = {

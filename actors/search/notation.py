@@ -91,7 +91,7 @@ def _choice(name: str, numbers: Mapping[str, Any]) -> SearchChoice:
         raise _unknown(name, name)
     for key, number in numbers.items():
         if key not in NUMBERS[name]:
-            raise UnknownSearch(f"the search {name} has no number {key!r}", _forms(name))
+            raise UnknownSearch(f"the search {name} has no number called {key!r}", _forms(name))
         most = 100_000 if key == "calls" else NUMBER_MAX
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
             raise UnknownSearch(f"the {key} of {name} must be a whole number from 1 to {most:,}, not {number!r}")

@@ -349,7 +349,7 @@ def test_the_second_of_two_editors_of_a_planning_run_sees_what_the_first_has_cha
 def test_a_run_that_has_written_no_plan_has_none_to_edit(replan, home, problem):
     replan("run", problem, "-m", "template:bug", "--max-calls", "1", "--no-input")
     result = replan("edit", "--last")
-    assert (result.exit_code, "has written no plan" in result.stderr) == (2, True), result.stderr
+    assert (result.exit_code, "has ended without writing a plan" in result.stderr) == (2, True), result.stderr
 
 
 REVIEWED = """

@@ -114,7 +114,7 @@ def test_the_result_for_people_says_what_was_undone(trip, tmp_path, replan):
     assert "flight (call 2): undone by cancel" in result.stdout
     assert result.stdout.index("flight (call 2)") < result.stdout.index("hotel (call 1)")
     shown = replan("log", run_id(replan)).stdout
-    assert "everything that was done is undone (plan)" in shown
+    assert "the run undoes everything (decided by the plan)" in shown
 
 
 def test_a_run_that_has_succeeded_is_undone_later_and_only_once(trip, tmp_path, replan):
