@@ -187,9 +187,7 @@ def add_commit(state: State, before: Attempt, after: Attempt, event: ToolFinishe
             findings = _refused_work_findings(state, before, work.files)
             return fail_phase(before, *findings) if findings else replace(after, work=work.commit)
     except ValidationError:
-        return fail_phase(
-            before, faults.permanent_failure(before, "worktree:diff", "the output of the tool cannot be read")
-        )
+        return fail_phase(before, faults.permanent_failure(before, "worktree:diff", "its output is not valid"))
     return after
 
 

@@ -110,7 +110,7 @@ def _times(number: int) -> str:
 def _otherwise(step: str, verdict: Verdict) -> str:
     """Return what happens if a person declines the question."""
     if any(finding.code == Code.NOT_UNDERSTOOD for finding in verdict.findings):
-        return "the run ends, because the author of the plan does not understand the problem."
+        return "the run ends, because the author does not understand the problem."
     askable = [finding for finding in verdict.errors if finding.askable]
     if askable and all(finding.code == Code.AMBIGUOUS and finding.asks is not None for finding in askable):
         return f"the step '{step}' is done again. The table of demands shows its reading of the text as an assumption."

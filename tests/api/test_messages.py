@@ -30,7 +30,7 @@ async def follow(home, ask):
 
 def test_a_declined_question_has_no_answer(waiting):
     home, question = waiting
-    end = "If you decline, the run ends, since the author does not understand the problem."
+    end = "If you decline, the run ends, because the author does not understand the problem."
     assert replan.decline(question, home=home) == replan.AnswerReceipt("accepted", None, end)
     assert replan.decline(question, home=home) == replan.AnswerReceipt("duplicate", None, end)
     assert replan.answer(question, "It works.", home=home) == replan.AnswerReceipt("conflict", None, end)

@@ -171,7 +171,8 @@ def test_a_demand_with_two_readings_is_an_assumption_where_nobody_says_which_is_
     """S114: after a decline, and without a question in a run that asks none."""
     line = f"   in step do_0: {RELEASE} (assumed: {READINGS[0]})\n"
     replan("run", stack, "-m", ambiguous, "--no-input")
-    assert "is shown as assumed in the table of demands" in replan("answer", "--last", "--decline").stderr
+    declining = replan("answer", "--last", "--decline")
+    assert "The table of demands shows its reading of the text as an assumption" in declining.stderr
     declined = replan("resume", "--last", "--no-input")
     search = (data_root() / "configs" / "workflows" / "search.yaml").read_text(encoding="utf-8")
     (stack.parent / "silent.yaml").write_text(f"{search}\nquestions_max: 0\n", encoding="utf-8")

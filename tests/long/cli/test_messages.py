@@ -256,7 +256,7 @@ def test_the_result_of_a_declined_review_has_advice(replan, problem, scripted, t
     assert replan("answer", f"{run}/q1", "--decline").exit_code == 0
     result = replan("resume", run)
     assert result.exit_code == 3
-    assert "Next: run it again, and approve the artifact" in result.stdout
+    assert "Next: run the problem again, and approve the artifact" in result.stdout
 
 
 def test_a_choice_can_be_answered_by_its_number_on_the_terminal(home, replan, problem, scripted, in_terminal):

@@ -113,7 +113,7 @@ def test_a_model_that_repeats_itself_is_stopped(varied, stops, open_case):
     case = open_case(repeating)
     code, result = case.begin(613, *(() if stops else ("--keep-trying",)))
     assert code == (Exit.BUDGET if stops else Exit.UNSOLVED), result["why"]
-    assert result["why"].startswith(("not_worth_it", "stuck: g_plan was written")) is stops
+    assert result["why"].startswith(("not_worth_it", "stuck: the model wrote")) is stops
     worst = worst_case_calls(graph_of(read_workflow("search", data_root())[0]))
     assert len(case.requested()) == result["calls"] <= (CALLS_WITHOUT_HOPE if stops else worst)
 
