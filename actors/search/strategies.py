@@ -14,7 +14,7 @@ class Beam(SearchStrategy):
 
     A layer is the set of steps at one depth of the workflow. A layer ends with a barrier: no branch begins the next
     layer before all branches have finished this layer. At the barrier the branches are compared. Duplicates are pruned,
-    the best `width` branches are kept, and `branching` new branches continue each of them. If this makes too few
+    the best `width` branches are kept, and each of these continues as `branching` branches. If this makes too few
     branches for the next layer, the best branches get more successors.
 
     Within a layer a branch retries with feedback. A branch that the policy sends back is pruned if another branch can
@@ -95,10 +95,10 @@ def _prune_duplicate(live: list[BranchView]) -> Prune | None:
 class BestFirst(SearchStrategy):
     """Depth-first search that keeps promising branches open when it backtracks, and may return to them.
 
-    If the rejected step has attempts left and a score above 0, the branch stays open, and a new branch backtracks
-    instead. The open branch with the lowest estimate continues; among equal estimates, the newest branch. A branch that
-    was kept open only uses the attempts that its rejected step has left. This branch backtracks only if no other branch
-    is left.
+    If the rejected step has attempts left and a score above 0, the search keeps the branch open, and a new branch
+    backtracks instead. The open branch with the lowest estimate continues; among equal estimates, the newest branch. A
+    branch that was kept open only uses the attempts that its rejected step has left. This branch backtracks only if no
+    other branch is left.
 
     If the scores of guards are only 0 or 1, no branch is kept open, and the attempts are the same as in depth-first
     search (S10).
