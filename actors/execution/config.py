@@ -55,7 +55,7 @@ class ExecutionConfig(Value):
     planning: RunConfig | None
     """The configuration of the planning runs that make new plans; None if no new plan can be made."""
     author_lacks: str = Field(default="", exclude_if=lambda text: not text)
-    """Why the model cannot make a plan for these tools, as a clause; empty if the model can plan."""
+    """The reason why the model cannot make a plan for these tools, as a clause; empty if the model can plan."""
     replans_max: int = Field(ge=0)
     """The largest number of replans. A reopened run may make this number of replans again."""
     questions_max: int = Field(ge=0)

@@ -28,7 +28,7 @@ GOALS_FAILED = "goals_failed"
 
 
 class StepOutcome(StrEnum):
-    """How a visit of a step ended."""
+    """The outcome of a visit of a step."""
 
     OK = "ok"
     FAIL = "fail"  # its attempts are used up, or skipped
@@ -36,7 +36,7 @@ class StepOutcome(StrEnum):
 
 
 class TroubleCause(StrEnum):
-    """Why an execution cannot go on with its plan. The policy or a person then decides how to continue."""
+    """The reason why an execution cannot go on with its plan. The policy or a person then decides how to continue."""
 
     ESCALATED = "escalated"  # a step failed, and the plan does not handle the failure
     UNKNOWN_OUTCOME = "unknown_outcome"  # nobody knows whether the tool of a step has run
@@ -127,7 +127,7 @@ class ProofReached(TimedEvent):
     node: str
     """The node of the proof."""
     elapsed: Seconds
-    """How long the guard took, in seconds."""
+    """The duration of the proof, in seconds."""
     verdict: Verdict
     """Whether the plan passed, its score, and the findings."""
 
@@ -141,7 +141,7 @@ class AttemptDecided(Event):
     again: bool
     """Whether the step is attempted again."""
     level: BacktrackLevel
-    """How far back the decision goes."""
+    """The level of the decision, such as `local_retry`."""
     rule: str
     """The id of the policy's row, or the name of the built-in rule."""
     code: str
@@ -162,7 +162,7 @@ class StepSettled(Event):
     node: str
     """The id of the visit's last attempt; empty if a person has settled the step."""
     outcome: StepOutcome
-    """How the visit ended."""
+    """The outcome of the visit."""
     handed_over: bool = False
     """Whether the policy decides what happens next."""
     late: bool = False
@@ -170,7 +170,7 @@ class StepSettled(Event):
     no trouble.
     """
     findings: tuple[Finding, ...] = ()
-    """Why the visit failed."""
+    """The findings that made the visit fail."""
     branch: str = Field(default="", exclude_if=operator.not_)
     """The name of the step's outcome, if it succeeded; empty for a step without outcomes."""
 
@@ -184,7 +184,7 @@ class TroubleDecided(Event):
     step: str = ""
     """The step at which the trouble occurred; empty if no step is concerned."""
     level: BacktrackLevel
-    """How far back the decision goes."""
+    """The level of the decision, such as `partial_replan`."""
     rule: str
     """The id of the policy's row; `user` if a person decided; `budget` if the budgets allow nothing else."""
     code: str = ""
@@ -212,11 +212,11 @@ class UndoDecided(Event):
     step: str = ""
     """The step that failed; empty if no step failed."""
     findings: tuple[Finding, ...] = ()
-    """Why the step failed."""
+    """The findings that made the step fail."""
     question_id: str | None = None
     """The id of the question whose answer decided; None if no answer did."""
     at: Seconds | None = None
-    """When the person's message came, in UTC seconds since 1970; None if no message decided."""
+    """The time of the person's message, in UTC seconds since 1970; None if no message decided."""
 
 
 class EffectSettled(Event):
@@ -228,7 +228,7 @@ class EffectSettled(Event):
     step: str
     """The id of the call's step in the plan that was current then."""
     end: EffectEnd
-    """How the undoing ended."""
+    """The result of the undoing."""
     question_id: str | None = None
     """The id of the question in which a person said how the undoing ended; None without a question."""
 
@@ -249,7 +249,7 @@ class PlanEdited(TimedEvent):
 
     @property
     def who(self) -> str:
-        """Who edited the plan, in words."""
+        """The person who edited the plan, in words."""
         return f"{self.person or 'a person'}{WAYS[self.via]}"
 
 

@@ -33,7 +33,7 @@ LEVELS: Mapping[str, BacktrackLevel] = {
     REVISE_GOALS: BacktrackLevel.FULL_REPLAN,
     GIVE_UP: BacktrackLevel.GIVE_UP,
 }
-"""How far back each answer goes. `BY_HAND` is not listed, because this answer only reports the step as done."""
+"""The level of each answer's decision. `BY_HAND` is not listed, because this answer only reports the step as done."""
 
 _MAY_GO_ON = frozenset(
     {

@@ -85,7 +85,7 @@ class PastGoal(NamedTuple):
 def past_goals(
     earlier: Sequence[PastGoal], goals: Sequence[Goal], status_of: Mapping[str, GoalStatus]
 ) -> tuple[PastGoal, ...]:
-    """Return each goal of all revisions so far once, with its last status."""
+    """Return the goals of all revisions so far, without repetition. Each goal has its last status."""
     kept = {_identity(past.goal): past for past in earlier}
     kept |= {_identity(goal): PastGoal(goal, status_of[goal.id]) for goal in goals}
     return tuple(kept.values())
@@ -106,7 +106,7 @@ def left_goals(earlier: Sequence[PastGoal], goals: Sequence[Goal], tokens: froze
 def _identity(goal: Goal) -> tuple[str, str, frozenset[str]]:
     """Return the key that identifies a goal across revisions.
 
-    All goals with the id `WHOLE_GOAL` have the same id, so their texts and tokens are compared too.
+    Different goals may have the id `WHOLE_GOAL`, so the key then contains the text and the tokens too.
     """
     return (goal.id, goal.text, goal.tokens) if goal.id == WHOLE_GOAL else (goal.id, "", frozenset())
 

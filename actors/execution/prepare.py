@@ -32,7 +32,7 @@ REPLANS = 2
 QUESTIONS = 5
 """The default limit of questions about troubles, until the run is reopened."""
 PATIENCE = 2
-"""How many equal failures of a step in a row count as stagnation by default. Workflows have the same default."""
+"""The default number of equal failures of a step in a row that count as stagnation. Workflows have this default too."""
 PLAN_BYTES_MAX = 4 * 1024 * 1024
 """The largest number of bytes in a plan as JSON. A model's reply has the same limit."""
 
@@ -59,7 +59,7 @@ class ExecutionInput:
     """The id of the planning run that made the plan; empty for a plan from a file."""
     planning: RunConfig | None = None
     author_lacks: str = ""
-    """Why the model cannot make a plan for these tools, as a clause; empty if the model can plan."""
+    """The reason why the model cannot make a plan for these tools, as a clause; empty if the model can plan."""
     policy: Policy | None = None
     """The rule table that decides after a failure; None for the shipped table."""
     limits: Limits = field(default_factory=lambda: Limits(calls=CALLS))

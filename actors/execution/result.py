@@ -76,7 +76,7 @@ class ShownStep:
     contingent: bool
     """Whether the step runs only after a failure."""
     findings: tuple[Finding, ...]
-    """Why the last visit, or its last attempt, failed."""
+    """The findings that made the last visit, or its last attempt, fail."""
     check_must_fail: bool = False
     outcome: str = ""
     """The step's outcome at its last success; empty for a step without outcomes."""
@@ -121,7 +121,7 @@ class ShownRevision:
     plan_id: str
     trace: tuple[str, ...]
     ended_by: str
-    """Why the revision was replaced by a new plan; empty for the last revision."""
+    """The reason for replacing the revision by a new plan; empty for the last revision."""
     level: str
     """The level of the next replan, such as `partial_replan`; empty for the last revision."""
     steps: tuple[ShownStep, ...]

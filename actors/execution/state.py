@@ -88,7 +88,7 @@ class Attempt:
     """Whether the policy skips the remaining attempts of the visit."""
     backoff_seconds: float = 0.0
     since: float = 0.0
-    """When the attempt's visit began, in UTC seconds since 1970."""
+    """The time at which the attempt's visit began, in UTC seconds since 1970."""
     call: int = 0
     """The number of the attempt's last call that may have an effect; 0 without such a call."""
     arguments: str = "{}"
@@ -231,9 +231,9 @@ class State:
     """The attempts whose visits have not ended, by the step's name, in the order in which they began."""
     visits: Mapping[str, int] = field(default_factory=dict)
     used: int = 0
-    """How many attempts were made in this revision since the run was last reopened."""
+    """The number of attempts in this revision since the run was last reopened."""
     starts: int = 0
-    """How many visits of steps were made in this revision, all steps together."""
+    """The number of visits in this revision, of all steps together."""
     started: Mapping[tuple[int, int], int] = field(default_factory=dict)
     """The value of `starts` when each step of a policy last started, by the tokens that held then and the step's index.
     """
@@ -241,7 +241,7 @@ class State:
     """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
     results: Mapping[str, StepResult] = field(default_factory=dict)
     feedback: Mapping[str, tuple[Feedback, ...]] = field(default_factory=dict)
-    """Why earlier work of models and agents for a step was rejected, by the step's name, the newest last."""
+    """The reasons for rejections of earlier work by models and agents, by the step's name, the newest last."""
     earlier: tuple[Revision, ...] = ()
     history: tuple[SettledFailure, ...] = ()
     """The failures that the policy decided about, oldest first; empty after a requirement has changed."""
@@ -286,8 +286,7 @@ class State:
     ends: Mapping[str, EffectEnd] = field(default_factory=dict)
     undo_calls: Mapping[str, int] = field(default_factory=dict)
     requirements_used: int = 0
-    """How many of the user's requirements, from the first on, have been taken into account. All later requirements are
-    new.
+    """The number of the user's requirements, from the first on, that the run has seen. All later requirements are new.
     """
 
     @property
@@ -318,7 +317,7 @@ ExecutionState = State | NotStarted
 
 
 SIDE_BY_SIDE_MAX = 32
-"""How many steps an execution may have at work at a time. Steps that wait for a person count too."""
+"""The largest number of steps at work at a time. Steps that wait for a person count too."""
 
 
 def next_step(state: State) -> int | None:

@@ -15,7 +15,7 @@ from actors.tools.uses import ModelUse, PersonUse, ToolUse, is_agent
 
 
 class EffectEnd(StrEnum):
-    """How the undoing of an effect ended."""
+    """The result of the undoing of an effect."""
 
     UNDONE = "undone"  # the undo tool has succeeded
     BY_HAND = "by_hand"  # a person has undone the effect
@@ -62,11 +62,11 @@ class Undoing:
 
     why: str
     tries: int = 0
-    """How many calls of the undo tool were made for the current effect."""
+    """The number of calls of the undo tool for the current effect."""
     tool_open: bool = False
     backoff_seconds: float = 0.0
     asks: str = ""
-    """Why a person is asked about the current effect, as a clause; empty if no person is asked."""
+    """The reason for asking a person about the current effect, as a clause; empty if no person is asked."""
     question: str = ""
     may_call: bool = False
     end: EffectEnd | None = None

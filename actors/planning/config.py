@@ -176,7 +176,7 @@ class RunConfig(Value):
 
     @cached_property
     def search(self) -> Search:
-        """How the strategy searches within each branch."""
+        """The way in which the strategy searches within each branch."""
         name = read_search(self.workflow.search).name
         return Search(name) if name in SINGLE_BRANCH else self.strategy.moves
 

@@ -233,7 +233,7 @@ class VerdictReached(TimedEvent):
     node: str
     """The id of the attempt."""
     elapsed: Seconds
-    """How many seconds the guard took."""
+    """The duration of the judgement, in seconds."""
     verdict: Verdict
     """Whether the artifact passed, the score and the findings."""
 
@@ -266,7 +266,7 @@ class PlanCorrected(TimedEvent):
 
     @property
     def who(self) -> str:
-        """Who edited the plan, in words."""
+        """The person who edited the plan, in words."""
         return f"{self.person or 'a person'}{WAYS[self.via]}"
 
 
@@ -336,7 +336,7 @@ class RunFinished(ending.RunFinished):
     """A planning run ended, with a plan or with the reason for having no plan."""
 
     outcome: PlanningOutcome
-    """How the run ended; only `success` has a plan."""
+    """The outcome of the run; only `success` has a plan."""
     branch: int = 0
     """The number of the branch with the plan, or else of the branch that got furthest."""
     question: NeededAnswer | None = Field(default=None, exclude_if=lambda question: question is None)

@@ -457,7 +457,7 @@ def _check_steps(before: RunConfig, after: RunConfig) -> None:
 
 
 NAMED_MAX = 5
-"""How many differences are named. Further differences are only counted."""
+"""The largest number of differences that are named. Further differences are only counted."""
 
 _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
 """The keys of a workflow whose content is compared: the steps, and the files that the workflow names."""

@@ -21,7 +21,7 @@ from actors.values.findings import Finding, Verdict
 from actors.values.question_form import split_last_question
 
 PREVIEW_MAX = 200
-"""How many characters of each artifact on the failed path an escalation shows (S29)."""
+"""The largest number of characters of an artifact on the failed path that an escalation shows (S29)."""
 
 
 _NONE = frozenset[str]()

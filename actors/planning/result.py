@@ -59,7 +59,7 @@ class EditedPlan(TypedDict):
     node: str
     """The attempt that made the plan."""
     edited_by: str
-    """Who edited the plan, in words."""
+    """The person who edited the plan, in words."""
     changes: list[str]
     """The lines of YAML that the edit changes, each after `+`, `-` or a space."""
 
@@ -68,7 +68,7 @@ class PlanningJson(TypedDict):
     """The keys that `--json` prints for planning runs, in addition to the keys of every run."""
 
     revision: int
-    """How often the search went back."""
+    """The number of times that the search went back."""
     plan: Any
     """The accepted plan, as JSON; null without a plan."""
     path: list[PathStepJson]

@@ -98,7 +98,7 @@ class LeftOut(NamedTuple):
     """The earlier rejections that a step's prompts leave out by a decision of the policy."""
 
     attempts: int = 0
-    """How many attempts of the step are left out, from the oldest on."""
+    """The number of attempts of the step that are left out, from the oldest on."""
     replans: int = 0
 
 

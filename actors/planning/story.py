@@ -38,7 +38,7 @@ class TreeAttempt:
     """The guard's score, from 0 to 1; None before the verdict."""
     findings: tuple[Finding, ...]
     level: str | None
-    """How far back the search went after the rejection, such as `partial_replan`; None without a decision."""
+    """The level of the decision after the rejection, such as `partial_replan`; None without a decision."""
     targets: tuple[str, ...]
     rule: str
     afresh: bool = False

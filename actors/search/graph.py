@@ -88,7 +88,9 @@ class StepBudget:
 
     rmax: int = 3
     backtrack_budget: int = 2
-    """How often the search may go back to the step. A step has at most `1 + backtrack_budget` visits."""
+    """The largest number of times that the search may go back to the step. A step has at most `1 + backtrack_budget`
+    visits.
+    """
     deterministic: bool = False
     """Whether the step makes no model calls. If so, a retry would give the same result."""
     calls: int = 1

@@ -192,7 +192,7 @@ def _has_visit(graph: Graph, progress: BranchProgress, step: str) -> bool:
 
 
 class Search(StrEnum):
-    """How one branch is searched, that is, which targets a move may have."""
+    """The way in which one branch is searched, that is, the targets that a move may have."""
 
     DEPTH_FIRST = "depth_first"  # the policy chooses the target
     BLIND = "blind"  # always one level up
@@ -200,7 +200,7 @@ class Search(StrEnum):
 
 
 class PruneCause(StrEnum):
-    """Why a branch was pruned."""
+    """The reason for pruning a branch."""
 
     STUCK = "stuck"  # it has nothing left to try
     DUPLICATE = "duplicate"  # another branch has the same artifacts

@@ -56,7 +56,7 @@ class SearchTree:
     branches: tuple[BranchView, ...]
     calls: int
     left: int
-    """How many calls are neither made nor reserved."""
+    """The number of calls that are neither made nor reserved."""
     live: list[BranchView] = field(init=False, compare=False)
     front: list[BranchView] = field(init=False, compare=False)
     """The live branches that can continue now: they are neither done nor waiting for a person."""
