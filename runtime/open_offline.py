@@ -21,7 +21,7 @@ def shown_url(url: str) -> str:
 
 @contextmanager
 def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspection | None]:
-    """Open one snapshot of a journal to check it; None if no journal exists. Raises the errors of opening it."""
+    """Open one snapshot of a journal to check it; None if no journal exists. Raises the errors of opening a journal."""
     kept = _find(url)
     if isinstance(kept, JournalScheme):
         if kept.open_inspection is None:

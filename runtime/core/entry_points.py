@@ -38,7 +38,7 @@ class Installed:
     def the_one(self) -> "EntryPoint":
         """Return the only entry point.
 
-        Raises `UsageProblem` if there are several, or if the name or the version is wrong.
+        Raises `UsageProblem` for several entry points, and for a wrong name or version.
         """
         if self.reserved:
             raise reserved_name_error(self.place)
@@ -53,7 +53,7 @@ class Installed:
         return point
 
     def load(self) -> Any:
-        """Return the object that the entry point names. Raises `UsageProblem` if it cannot be loaded."""
+        """Return the object that the entry point names. Raises `UsageProblem` if the object cannot be loaded."""
         point = self.the_one()
         try:
             return point.load()
@@ -131,7 +131,7 @@ def _describe(value: object) -> str:
 
 
 def function_of(count: int) -> Callable[[Any], bool]:
-    """Return a check that a plug-in is a function of `count` positional arguments."""
+    """Return a function that checks whether a plug-in can be called with `count` positional arguments."""
     return lambda value: callable(value) and accepts_arguments(value, count)
 
 

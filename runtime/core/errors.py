@@ -1,27 +1,27 @@
-"""The errors that the runtime raises.
+"""The errors that the runtime raises, as a tree. The exit code of a command is in parentheses.
 
-- `ReplanError`: The text is one line with a cause, a place and a next step.
-    - `UsageProblem`: The input or the configuration is wrong (exit 2).
-    - `JournalError`:
-        - `RunNotFound`: The run does not exist (exit 8).
-        - `RunExists`: The run id is taken.
-        - `KindUnknown`: No installed kind can read the run (exit 2).
-        - `Held`: Another process drives the run (exit 8).
-        - `RunMoved`: The run was moved to another journal (exit 8).
-        - `Fenced`: Another driver has claimed the run, so this driver must stop without writing.
-        - `SequenceConflict`: The records of an append do not follow the last record.
-        - `JournalDamaged`: A record, a text or the file is damaged (exit 9).
-        - `JournalNewer`: A newer release wrote the journal (exit 9).
-        - `JournalUnreadable`: The journal exists, but cannot be opened, read or written (exit 9).
-        - `JournalMoved`: The open journal is not the file at its path any more (exit 9).
-        - `JournalBusy`: Other processes keep the journal busy. The append was not written.
-        - `JournalUnreachable`: The database cannot be reached. The append was not written (exit 9).
-        - `JournalUncertain`: The connection broke during a commit, which may have succeeded (exit 9).
-        - `StorageFull`: The disk is full. The append was not written.
-        - `HomeBudgetSpent`: The daily budget does not allow the reservation. Nothing was written.
-    - `Halted`: Only a person can make the run continue, because its plug-in or its child run has stopped.
-    - `Bug`:
-        - `MachineRunsAway`: A machine makes decisions without end.
+    ReplanError
+        UsageProblem (2)
+        JournalError
+            RunNotFound (8)
+            RunExists
+            KindUnknown (2)
+            Held (8)
+            RunMoved (8)
+            Fenced
+            SequenceConflict
+            JournalDamaged (9)
+            JournalNewer (9)
+            JournalUnreadable (9)
+            JournalMoved (9)
+            JournalBusy
+            JournalUnreachable (9)
+            JournalUncertain (9)
+            StorageFull
+            HomeBudgetSpent
+        Halted
+        Bug
+            MachineRunsAway
 
 A rejection by a guard is a value, never an error.
 """
@@ -117,14 +117,17 @@ class RunMoved(JournalError):
 
 
 class Fenced(JournalError):
-    """Another driver has claimed the run: this driver's epoch is older than the run's epoch."""
+    """Another driver has claimed the run: this driver's epoch is older than the run's epoch.
+
+    This driver must stop, and must not write anything.
+    """
 
     passing = False
 
     def __init__(self, run: str, epoch: int, current: int) -> None:
         self.run, self.epoch, self.current = run, epoch, current
         super().__init__(
-            f"another process has claimed run {run!r} (epoch {current}, here {epoch}); nothing was written"
+            f"another process has claimed run {run!r} (epoch {current}; this process has {epoch}); nothing was written"
         )
 
 
@@ -228,7 +231,7 @@ class HomeBudgetSpent(JournalError):
     """The daily budget does not allow a reservation. Nothing was written.
 
     `limit` describes the limit. `until` is when the next day begins (UTC seconds since 1970); None if runs do not wait
-    for the next day. `budget` holds the limits of a day; `why` is the message.
+    for the next day. `budget` has the limits of a day, and `why` is the message.
     """
 
     def __init__(self, limit: str, until: float | None, budget: "HomeBudget") -> None:

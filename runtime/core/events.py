@@ -1,7 +1,7 @@
 """The contents of a journal: events (facts), their codec, and records (events with a position in a run).
 
-An event is a frozen pydantic value with a literal `kind`. The class variable `texts` names the fields that may hold
-large texts. The journal stores each text once, by its content hash, and keeps only the hash in the event. The codec is
+An event is a frozen pydantic value with a literal `kind`. The class variable `texts` lists the fields that may contain
+large texts. The journal stores each text once, by its content hash, and stores only the hash in the event. The codec is
 closed: it constructs only events of one union, and refuses unknown keys.
 
 **A field that equals its default is not written.** So the default of a stored field is part of the format and must
@@ -37,7 +37,7 @@ StorableText = Annotated[str, BeforeValidator(lambda text: make_storable(text) i
 
 
 class Value(BaseModel):
-    """A frozen value that refuses unknown keys, and numbers that JSON cannot hold.
+    """A frozen value that refuses unknown keys, and numbers that JSON cannot represent.
 
     The schema of a class is built at its first use, because a process uses few of the classes. So an annotation without
     a schema raises its error only at the first use.
@@ -111,7 +111,7 @@ class Codec(Generic[E]):
         return Encoded(orjson.dumps(plain), texts)
 
     def text_hashes(self, body: bytes) -> list[str]:
-        """Return the hashes of the texts that a stored event names, in hex."""
+        """Return the hashes of texts in a stored event, in hex."""
         plain = orjson.loads(body)
         return [_to_hex(plain[name]) for name in self._members[plain["kind"]].texts if plain.get(name) is not None]
 

@@ -236,7 +236,7 @@ class Limits(Value):
     moves.
     """
     at_limit: AtLimit | None = None
-    """What the run does at a limit: ask a person how to go on, or end. None (nobody chose) means `stop`."""
+    """What the run does at a limit: ask a person how to continue, or end. None (nobody chose) means `stop`."""
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class Overdrawn(Message):
 
     at: float
     until: float | None
-    """When the next day begins; None if runs do not wait for the next day."""
+    """The time when the next day begins; None if runs do not wait for the next day."""
     why: str
     never: bool = False
     """Whether the next request is too large for any day."""
@@ -112,7 +112,7 @@ class Overdrawn(Message):
 
 @dataclass(frozen=True, slots=True)
 class LimitUsed(Message):
-    """How much of a limit is used: a limit of a daily budget or of a child run, not of the run itself."""
+    """How much of a limit of a daily budget or of a child run is used. The run's own limits need no message."""
 
     at: float
     whose: str

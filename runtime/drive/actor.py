@@ -5,7 +5,7 @@ limited number of times (the restart intensity of OTP). Other work, and work tha
 `Crashed`, and the log has the traceback. An error whose attribute `halt` is set (`runtime.core.messages`) parks the
 run.
 
-The mailbox of an actor holds the waiting envelopes. The tasks of the mailbox process the envelopes.
+The mailbox of an actor contains the waiting envelopes. The tasks of the mailbox process the envelopes.
 """
 
 import os
@@ -41,11 +41,15 @@ class Envelope(Generic[B]):
     brief: B
     """Everything that the actor may see of the run (`Machine.brief`)."""
     trace: Mapping[str, str | int] = field(default_factory=dict)
-    """The ids that are added to log lines. They are stored here because channels do not carry context variables."""
+    """The ids that are added to log lines. They are stored here because context variables are not sent through
+    channels.
+    """
     ensure_held: Callable[[], Awaitable[None]] = checkpoint_if_cancelled
-    """Must be awaited before each paid call. Raises `Fenced` if another driver has taken over."""
+    """A function that must be awaited before each paid call. It raises `Fenced` if another driver has claimed the run.
+    """
     record: Callable[[Message], Awaitable[bool]] = _report_recorded
-    """Awaited to record a message before the work ends. Returns whether anything was appended to the journal."""
+    """A function that records a message before the work ends. It returns whether anything was appended to the journal.
+    """
     withdrawn: bool = False
     parked: bool = False
     """Whether the run is being parked. If so, paid work that has not begun should not begin."""
@@ -90,7 +94,7 @@ class Report(Generic[M]):
 
     message: M
     taken: trio.Event = field(default_factory=trio.Event)
-    """Set when the supervisor has appended the resulting events."""
+    """An event that is set when the supervisor has appended the resulting events."""
     appended: bool = False
 
 
@@ -103,7 +107,7 @@ Deliver = Callable[[Delivery[M]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Intensity:
-    """How many restarts an actor may have (OTP's rule)."""
+    """The limit of an actor's restarts (OTP's rule)."""
 
     restarts: int = 3
     """The largest number of restarts for one piece of work, and for all work within `seconds`."""
@@ -124,7 +128,9 @@ class Actor(Generic[B, M]):
         self._restarts: deque[float] = deque()
 
     async def answer(self, envelope: Envelope[B], now: Callable[[], float]) -> M | Crashed | None:
-        """Return the answer to an envelope; None if the work was withdrawn. `now` gives the time of a crash.
+        """Return the answer to an envelope; None if the work was withdrawn.
+
+        `now` returns the time for a `Crashed` message.
 
         A call that was withdrawn before it began is also passed to its handler. The handler answers that the call was
         not sent.
@@ -174,7 +180,7 @@ class Mailbox(Generic[B, M]):
 
     A task is started in `nursery` when there is work, and ends when the channel is empty. So an idle actor costs
     nothing. `deliver` is called with every answer, also while the nursery is being cancelled, so `deliver` must shield
-    its own waits. `now` gives the time of a crash.
+    its own waits. `now` returns the time for a `Crashed` message.
     """
 
     def __init__(

@@ -61,11 +61,14 @@ class LeaseKeeper:
         return trio.current_time() + self.terms.ttl, self._journal.now() + self.terms.ttl
 
     def hold(self, epoch: int, end: tuple[float, float]) -> None:
-        """Note that this driver's lease on a new run ends at `end`. The first append has stored and claimed the run."""
+        """Store that this driver's lease on a new run ends at `end`.
+
+        The first append has stored and claimed the run.
+        """
         self.epoch, self._end = epoch, end
 
     async def renew_forever(self) -> None:
-        """Renew the lease until this is cancelled. Raises `Fenced` if another driver has taken over.
+        """Renew the lease until this is cancelled. Raises `Fenced` if another driver has claimed the run.
 
         The lease of a new run begins with its first records.
         """
@@ -76,20 +79,21 @@ class LeaseKeeper:
                 await self._renew()  # If that fails, it is tried again. Until then others may take the run.
 
     async def ensure_held(self) -> None:
-        """Raise `Fenced` if this driver no longer holds the run, for example after a long pause of its process."""
+        """Raise `Fenced` if this driver has lost its lease, for example after a long pause of its process."""
         while self._may_be_over() and not await self._renew():  # noqa: ASYNC110 - no event tells when it is possible
             await trio.sleep(RETRY_SECONDS)
 
     async def release(self) -> None:
-        """Release the run if this driver still holds it.
+        """Release the run if this driver still has the lease.
 
-        A new run whose admission failed is not touched, because another driver may hold a run with this id and epoch.
+        A new run whose admission failed is not touched, because another driver may have claimed a run with this id and
+        epoch.
         """
         if self.epoch > 0:
             await release_quietly(self._journal, self._run, self.epoch)
 
     def note_loss(self) -> None:
-        """Note that another driver has claimed the run."""
+        """Store that another driver has claimed the run."""
         if not self._is_lost:
             self._is_lost = True
             report_measure(LEASE_LOST, 1)
@@ -118,7 +122,7 @@ async def claim(journal: Journal[Any], run: str, terms: LeaseTerms) -> int:
 
 
 async def release_quietly(journal: Journal[Any], run: str, epoch: int) -> None:
-    """Release a run. If the journal fails, the lease ends by itself after its length, and written records remain."""
+    """Release a run. If the journal fails, the lease ends by itself when its time is over. Written records remain."""
     try:
         await journal.release(run, epoch)
     except JournalError as error:

@@ -19,7 +19,7 @@ from runtime.journal.port import FIRST_FORMAT, FIRST_KIND, ORDINARY, Dead, Forma
 
 
 class Turn:
-    """The turn of one run among the runs of its process."""
+    """One run that takes turns with the other runs of its process."""
 
     def __init__(self, turns: "Turns") -> None:
         self._turns = turns
@@ -80,7 +80,7 @@ class Turns:
         return min((turn.calls for turn in self._members if turn.at_work), default=inf)
 
     def wake(self) -> None:
-        """Wake the runs that were refused a call and may make it now."""
+        """Wake the runs whose refused call is allowed now."""
         fewest = self.fewest
         for turn in self._members:
             turn.wake(fewest)
@@ -91,7 +91,7 @@ TERMINATED_SECONDS = 30.0
 
 
 class Ending(StrEnum):
-    """Why a driver has stopped driving a run."""
+    """The reason why a driver has stopped driving a run."""
 
     FINISHED = "finished"
     WAITING = "waiting"  # for a person; under a host, also for a time, because the host wakes the run
@@ -111,11 +111,11 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerms:
-    """The terms under which a driver holds a run."""
+    """The terms of a driver's lease on a run."""
 
     owner: str
     ttl: float = 30.0
-    """The length of a lease in seconds. The driver renews the lease four times within this length."""
+    """The length of a lease in seconds. The driver renews the lease four times in this time."""
     poll: float = 0.25
     """The seconds between two checks of the inbox by a driver that no host wakes."""
     dead: Dead = nobody
@@ -192,11 +192,11 @@ class DriveOptions:
     stop: Stop | None = None
     """The request to stop; None if the run cannot be stopped."""
     on_record: OnRecord | None = None
-    """Called with every record that the run appends; None for no call."""
+    """A function that is called with every record that the run appends; None for no call."""
     notice: Notice = ignore
-    """Called with one line when something outside the run delays it, such as a full disk."""
+    """A function that is called with one line when something outside the run delays it, such as a full disk."""
     changed: ChangeSignal | None = None
-    """Wakes the driver when there may be a message in the inbox; None polls the journal."""
+    """The signal that wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
     """A hosted run is released if it waits for a time that is more than this many seconds away. None for a run in the
     foreground.
@@ -204,9 +204,9 @@ class DriveOptions:
     at_once: bool = False
     """Whether a person has resumed the run and wants it to stop waiting."""
     turn: Turn | None = None
-    """The run's turn among the runs that take turns with their calls; None if the run takes no turns."""
+    """The object by which the run takes turns with other runs; None if the run takes no turns."""
     on_drift: Notice | None = None
-    """Called before a run is resumed if the files that it started with have changed; None for no call."""
+    """A function that is called before a run is resumed whose original files have changed; None for no call."""
 
 
 DETACHED = DriveOptions()

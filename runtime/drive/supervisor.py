@@ -53,7 +53,7 @@ class Supervisor(Generic[S, E, M]):
 
         Work for other addresses than those of `actors` is left to people. `trace` returns the fields of log lines about
         an event. Records of a `snapshot` are not read again. `admission` is given only for a new run. With `tells_day`,
-        the machine is told after each request how much of the daily budgets is committed.
+        the machine gets a message after each request about the committed part of the daily budgets.
         """
         self.run = run
         self._machine, self._journal, self._now = machine, journal, journal.now
@@ -92,7 +92,7 @@ class Supervisor(Generic[S, E, M]):
 
         `first` is the message that starts a run without records; a new run is claimed when it is admitted. Raises
         before anything is done: `RunExists` for a new run; `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged` for
-        another run. Raises `Fenced` if another driver takes over.
+        another run. Raises `Fenced` if another driver claims the run.
         """
         if self._is_new:
             self._lease.begin()

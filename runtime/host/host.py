@@ -63,7 +63,7 @@ class Placing:
         self._swept = -SWEEP_SECONDS
 
     async def next(self, room: int, skip: Collection[str]) -> Job | None:
-        """Return the next job, or None. `skip` names the runs that need no job. Raises `JournalError`."""
+        """Return the next job, or None. `skip` has the runs that need no job. Raises `JournalError`."""
         await self.finish_ended()
         while True:
             job = await self._dispatcher.fetch()
@@ -168,7 +168,7 @@ class Host:
         self._placing = None if dispatcher is None else Placing(dispatcher, dead, kinds)
 
     def wake(self) -> None:
-        """Let the host look at the journal now."""
+        """Make the host check the journal now."""
         self._signal.wake()
 
     async def serve(self) -> None:

@@ -47,7 +47,7 @@ class Resting:
     event: ClassVar[str] = "resting"
     run: str
     until: float | None
-    """When the run continues (UTC seconds since 1970); None if unknown."""
+    """The time when the run continues (UTC seconds since 1970); None if unknown."""
     why: str = ""
     """The provider that the run waits for; empty if the run waits only for a time."""
 

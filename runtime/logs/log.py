@@ -234,7 +234,7 @@ def _shared_processors() -> list[_Processor]:
 
 
 def _with_trace(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Within `trace_lines`, add the ids of the run's trace and span, in hexadecimal, to a line that names a run."""
+    """Within `trace_lines`, add the ids of the run's trace and span, in hexadecimal, to a line about a run."""
     run = line.get("run_id")
     if _traced and isinstance(run, str):
         line["trace_id"], line["span_id"] = f"{trace_id(run):032x}", f"{span_id(run, 1):016x}"

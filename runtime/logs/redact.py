@@ -70,9 +70,9 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of the variables whose names say that they hold a secret, such as `OPENAI_API_KEY`.
+    """Return the values of the variables whose names indicate a secret, such as `OPENAI_API_KEY`.
 
-    A variable with headers, such as `OTEL_EXPORTER_OTLP_HEADERS`, holds a secret in each `NAME=VALUE`.
+    A variable with headers, such as `OTEL_EXPORTER_OTLP_HEADERS`, contains a secret in each `NAME=VALUE`.
     """
     secrets = {value for name, value in environ.items() if _VARIABLE.fullmatch(name)}
     for name, value in environ.items():
@@ -106,7 +106,7 @@ class Redactor:
     def redact_beginning(self, text: str, length: int) -> str:
         """Return at most the first `length` characters without secrets.
 
-        The time does not depend on the length of the rest.
+        The time does not depend on the length of the later text.
         """
         read = text[: length + self._margin]
         shown = self.text(read)

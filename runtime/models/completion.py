@@ -156,7 +156,7 @@ class CompletionReader(AnswerReader):
             self._reason = choice["finish_reason"]
 
     def _tool_calls(self, calls: Any) -> None:
-        """Store pieces of the arguments of tool calls. Only pieces of the first call are kept."""
+        """Store pieces of the arguments of tool calls. Pieces of other calls than the first are ignored."""
         for call in calls if isinstance(calls, list) else ():
             index = call.get("index", 0) if isinstance(call, dict) else None
             if not isinstance(index, int) or index < 0:

@@ -233,7 +233,7 @@ def _status_kind(status: int, code: str) -> FaultKind:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return the seconds that the server asks to wait, from `retry-after-ms` or `retry-after` (RFC 9110, 10.2.3).
+    """Return the wait in seconds that the server requests in `retry-after-ms` or `retry-after` (RFC 9110, 10.2.3).
 
     Some servers send a time in seconds since 1970 (`_TIME_MIN`). A date is compared with the response's own `date`, if
     there is one, so a wrong clock of this machine has no effect.

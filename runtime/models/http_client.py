@@ -1,6 +1,6 @@
 """The HTTP client of a provider's SDK: its limits, proxies and checks.
 
-Every answer gets a limit of its size before it is read.
+The size of every answer is limited before the answer is read.
 """
 
 import ssl
@@ -79,7 +79,7 @@ def _check_proxies() -> None:
 
 
 class RejectedAnswer(Exception):
-    """Carries a fault from the code that reads an answer to `runtime.models.http_model`."""
+    """An exception that passes a fault from the code that reads an answer to `runtime.models.http_model`."""
 
     def __init__(self, kind: FaultKind, message: str, status: int, content_type: str = "") -> None:
         self.fault = Fault(kind=kind, message=message, status=status)

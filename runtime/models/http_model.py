@@ -471,7 +471,7 @@ class HttpModel(ABC):
         names = (*request.fields, *request.headers)
         own = [name for name in names if words & {name.lower(), self.sent_names.get(name, name).lower()}]
         added = f" (leave out the setting {', '.join(own)})" if own else ""
-        added += f" (before, the server refused {' and '.join(refused)})" if refused else ""
+        added += f" (the server has already refused {' and '.join(refused)})" if refused else ""
         return fault.model_copy(update={"message": f"{fault.message}{added}"}) if added else fault
 
 

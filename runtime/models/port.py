@@ -14,7 +14,10 @@ from runtime.core.ledger import Usage
 
 
 class FaultKind(StrEnum):
-    """Why a try got no reply. The kind decides whether there is another try, and whether the failed try was charged."""
+    """The reason why a try got no reply.
+
+    The kind decides whether there is another try, and whether the failed try was charged.
+    """
 
     REFUSED_CONNECTION = "refused_connection"  # no connection: nothing was sent
     UNRESOLVED_HOST = "unresolved_host"  # the name does not resolve: final
@@ -66,7 +69,7 @@ class Fault(Value):
     message: str
     status: int | None = None
     retry_after: float | None = None
-    """The seconds that the server asks to wait."""
+    """The wait that the server requests, in seconds."""
     unpaid: bool = False
     """Whether the provider charged nothing for this fault, although faults of this kind are usually charged. An example
     is an error of a local gateway.
@@ -109,7 +112,7 @@ class ModelRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Further headers of the request. The client's own headers take precedence."""
     context_window: int | None = None
-    """The size of the context window in tokens, if a person has set it; None asks the server."""
+    """The size of the context window in tokens, if a person has set it; None means that the server is asked."""
     model: str = ""
     """The name of the model if the step names a model; empty for the run's own model."""
     repeated: tuple[int, ...] = ()
@@ -118,7 +121,7 @@ class ModelRequest:
     visit: str = ""
     """A name that the attempts of one visit of a step share; empty if the model keeps no reasoning between attempts."""
     heard: Heard | None = field(default=None, compare=False)
-    """Called with each piece of a streamed reply; None for no call."""
+    """A function that is called with each piece of a streamed reply; None for no call."""
 
     @property
     def client_request_id(self) -> str:
@@ -135,7 +138,7 @@ class Reply:
     """The usage that the provider reported; None if it reported none."""
     model: str
     finish_reason: str = "stop"
-    """The reason why the model stopped, under OpenAI's name."""
+    """The reason why the model stopped, in OpenAI's terms."""
     mode: str = "text"
     """The way in which a structured reply was requested: `json_schema`, `json_object`, `tool`, `tool_offered` or
     `text`.

@@ -231,7 +231,7 @@ def _read_value(text: str, depth_max: int) -> Parsed | Unreadable:
 
 
 class _Stop(ValueError):
-    """An exception that carries a result out of the parser's hooks. It is caught in this module."""
+    """An exception that passes a result out of the parser's hooks. It is caught in this module."""
 
     def __init__(self, code: ReplyCode, message: str) -> None:
         self.result = Unreadable(code, message)

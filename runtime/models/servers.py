@@ -1,4 +1,4 @@
-"""What a home knows about the servers of its models: refused parameters, costs of errors, and rate limits.
+"""The knowledge of a home about the servers of its models: refused parameters, costs of errors, and rate limits.
 
 A rate limit is a window: a number of requests, and the time at which all of them are available again. For a bucket that
 refills continuously, this is the time when the bucket is full. So one rule works for windows and buckets.
@@ -242,7 +242,7 @@ class Known(Value):
 
 
 class Servers:
-    """What a home has learned about model servers: refused parameters and rate limits.
+    """The knowledge of a home about model servers: refused parameters and rate limits.
 
     The processes of the home share this knowledge in a file.
     """
@@ -257,7 +257,7 @@ class Servers:
         """Take the path of the file.
 
         Args:
-            path: None keeps everything in memory. A missing file is created by the first change.
+            path: with None, everything is stored only in memory. A missing file is created by the first change.
             refusals: the parameters that servers may refuse, by interface.
             charge_gateway_errors: whether a 502 or 504 is charged, unless the server is on this machine.
         """

@@ -119,7 +119,7 @@ async def test_a_server_that_refuses_both_names_is_answered_with_both():
         await model.complete(request("g_analysis/v1.a2"))
     assert isinstance(fault, Fault)
     assert fault.kind is FaultKind.BAD_REQUEST
-    assert fault.message.endswith("(before, the server refused max_tokens and max_completion_tokens)")
+    assert fault.message.endswith("(the server has already refused max_tokens and max_completion_tokens)")
     assert limits_of(server) == [*LIMITS, *LIMITS], "what never worked is not remembered"
 
 
@@ -131,7 +131,7 @@ async def test_a_server_that_refuses_whatever_is_sent_is_asked_a_few_times_only(
         fault = await model.complete(request())
     assert isinstance(fault, Fault)
     assert len(server.seen) <= 6
-    assert "before, the server refused" in fault.message
+    assert "the server has already refused" in fault.message
 
 
 async def test_two_servers_behind_one_address_may_disagree():

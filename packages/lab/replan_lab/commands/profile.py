@@ -196,7 +196,7 @@ def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:
     yield (
         f"These settings do best in {preference.worlds} of {len(fit.worlds)} simulated worlds that fit the model. "
         f"On average, they solve {preference.success:.0%} of the tasks with {preference.calls:.1f} calls each, "
-        f"{100 * preference.ahead:+.1f} points against the usual settings after the price of the calls."
+        f"a lead of {100 * preference.ahead:+.1f} points over the usual settings after the price of calls."
     )
 
 

@@ -84,7 +84,7 @@ def race(
     """Race workflows, policies and budgets on your problems, and write the best as a workflow file.
 
     A PROBLEM is a file, a .jsonl file with one problem per line, or a folder. All entrants plan the same problems with
-    the same seeds; the better half stays for the next rung. The race never uses more than its limit, and never calls a
+    the same seeds; the better half enters the next rung. The race never uses more than its limit, and never calls a
     model that you have not named. Results are stored in a folder beside FILE. After an interruption, the same command
     continues. Exit 5: the limit was reached while several entrants were left; FILE then has the best one so far.
     """

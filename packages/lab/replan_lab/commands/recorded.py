@@ -86,7 +86,7 @@ def recorded(
     comparison = compare(records, chosen)
     if not comparison.cases:
         hint = "record another attempt at the same task by the same model"
-        raise UsageProblem("the records have no next attempt after a rejected one", place=file, hint=hint)
+        raise UsageProblem("no rejected attempt in the records is followed by another attempt", place=file, hint=hint)
     tables = tables_of(comparison)
     folder = Path(results) if results else Path("experiments") / Path(file).name.partition(".")[0]
     write_files(folder, tables, dict(plots_of(comparison, tables)), {})

@@ -146,8 +146,8 @@ class Experiment(Config):
     bounds: bool = False
     """Whether the bounds of a pipeline with four levels are computed for each simulated model (`bounds.py`)."""
     bound_prices: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.01, 0.02, 0.035)
-    """The prices of a call, as fractions of a success. For each price, the bounds have a point beside those at the
-    caps.
+    """The prices of a call, as fractions of a success. For each price, the bounds have a point in addition to the
+    points at the caps.
     """
     mean_of_worlds: bool = False
     """Whether there is a table `worlds`. It has the differences at the baseline's mean calls, as means over all models.

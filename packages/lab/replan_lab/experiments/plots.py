@@ -57,7 +57,7 @@ class Point:
 def point_in(row: Mapping[str, object], name: str, x: str = "") -> Point:
     """Return the point that a table row has in a column, with its interval.
 
-    `x` is the column with its position, if there is one.
+    `x` is the column with the point's position, if there is one.
     """
     columns = (name, f"{name}_low", f"{name}_high", *([x] if x else []))
     return Point(*(float(str(row[column])) for column in columns))

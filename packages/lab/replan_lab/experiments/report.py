@@ -30,7 +30,7 @@ from runtime.core.errors import UsageProblem
 PAGE = "report.html"
 
 CAPTIONS: Mapping[str, str] = {
-    "arms": "The compared arms. Success is the share of all trials. Differences are paired, and to the baseline.",
+    "arms": "The compared arms. Success is the share of all trials. Differences to the baseline are paired.",
     "budgets": "Success within a number of model calls.",
     "causes": "Success by the step at which the problem is hard, or by the problem's category.",
     "depths": "Rejections by the distance that the search went back; 0 is a retry or a new visit of the same step.",

@@ -37,11 +37,11 @@ class StepUse(Value):
     """The metrics of one step in a trial."""
 
     attempts: int = 0
-    """Attempts of the step, over all its visits."""
+    """The number of attempts of the step, over all its visits."""
     accepted: int = 0
-    """Attempts that the guard accepted."""
+    """The number of attempts that the guard accepted."""
     calls: int = 0
-    """Model calls of the step, over all its visits."""
+    """The number of model calls of the step, over all its visits."""
     seconds: float = 0.0
     """Seconds of generation."""
 
@@ -80,7 +80,7 @@ class Trial(Value):
     depths: tuple[int, ...] = ()
     """For each replan, the distance over `requires` to the farthest step that is redone."""
     retries: int = 0
-    """The rejections that were retried in the same visit of the step. Tables count them at depth 0."""
+    """The number of rejections that were retried in the same visit of the step. Tables count them at depth 0."""
     rules: Mapping[str, int] = Field(default_factory=dict)
     """The number of the policy's decisions, by row."""
     aligned: bool | None = None
@@ -106,17 +106,17 @@ class ExecutionTrial(Value):
     outcome: str
     """The outcome of the run."""
     goals: int
-    """The goals of the task."""
+    """The number of goals of the task."""
     achieved: int
-    """The goals that are really reached at the end."""
+    """The number of goals that are really reached at the end."""
     reported: int
-    """The goals whose tokens hold at the end, whether or not the goals are really reached."""
+    """The number of goals whose tokens hold at the end, whether or not the goals are really reached."""
     tool_calls: int
-    """The calls of tools and checks."""
+    """The number of calls of tools and checks."""
     replans: int
     """The replans."""
     questions: int
-    """The questions to a person, including questions about interrupted calls."""
+    """The number of questions to a person, including questions about interrupted calls."""
     seconds: float
     """The simulated time, including waiting for people."""
     rules: Mapping[str, int] = Field(default_factory=dict)

@@ -126,9 +126,9 @@ def simulate(machine: Machine[S, E, RunMessage], worker: Worker[S], first: E) ->
 def _cache_verdicts(guard: AnyGuard, names: Collection[str]) -> Guard:
     """Return a guard with the same verdicts, which computes each verdict once for equal inputs.
 
-    `names` are the built-in guards in it. Simulated artifacts repeat often, so most verdicts are in the cache. The
-    inputs are the artifact and the parts of the context that built-in guards read: the user's texts, the role, and the
-    artifacts that the step requires. The views and the note in a plan's goal are ignored.
+    `names` are the names of the built-in guards in the guard. Simulated artifacts repeat often, so most verdicts are in
+    the cache. The inputs are the artifact and the parts of the context that built-in guards read: the user's texts, the
+    role, and the artifacts that the step requires. The views and the note in a plan's goal are ignored.
     """
     verdicts = dict[tuple[object, ...], Verdict]()
     remembered = REMEMBERED_MAX if COMPARES_WORDS.isdisjoint(names) else 0
@@ -169,7 +169,7 @@ class LabSetup:
     profile: AuthorProfile
     registry: Registry = field(default_factory=Registry)
     verdict_filter: VerdictFilter | None = None
-    """A change of the verdicts of plan guards. The trial's seed replaces the seed in it."""
+    """A change of the verdicts of plan guards. The trial's seed replaces the filter's seed."""
 
     @cached_property
     def pinned_text(self) -> str:

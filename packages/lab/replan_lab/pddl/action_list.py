@@ -37,7 +37,7 @@ def read_plan_actions(text: str, name: str) -> list[PlanAction]:
                 )
             time = float(item.text[:-1])
             if time <= last:
-                source.refuse("simultaneous actions are not supported", item.line, "give each action a later time")
+                source.refuse("simultaneous actions are not supported", item.line, "give each action a larger number")
             last = time
             continue
         if not item.items or not all(isinstance(part, Word) for part in item.items):

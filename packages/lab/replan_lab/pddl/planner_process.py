@@ -1,4 +1,4 @@
-"""The program that asks a planner of unified-planning for actions: `python -m replan_lab.pddl.planner_process ENGINE`.
+"""The program that calls a planner of unified-planning: `python -m replan_lab.pddl.planner_process ENGINE`.
 
 It reads the domain and the problem as JSON from standard input, and prints `{"actions": [...]}` or `{"problem": WHY}`.
 An empty ENGINE means any installed planner that supports the problem. It is a separate process, because a planner

@@ -42,9 +42,7 @@ def problem_text(texts: PddlTexts, domain: str = "domain", problem: str = "probl
     _, task = task_in(texts, domain, problem)
     if all(holds(literal, task.initial) for literal in task.goal):
         hint = "name a problem whose goal does not hold yet"
-        raise UsageProblem(
-            "the goal already holds at the beginning, so nothing is to be planned", place=problem, hint=hint
-        )
+        raise UsageProblem("the goal already holds at the beginning, so no plan is needed", place=problem, hint=hint)
     return specification(texts)
 
 

@@ -43,7 +43,7 @@ class Translation:
     numbers: dict[str, int]
     """The index in `actions` for each step, by the step's id."""
     invalid_action: str
-    """Why the problem does not have the action after the last step; empty if it has all actions."""
+    """The reason why the problem does not have the action after the last step; empty if the problem has all actions."""
     first_inapplicable: int | None
     """The index of the first action that can run in no possible state; None if there is no such action."""
     missing: tuple[str, ...]

@@ -1,9 +1,9 @@
 """Fits the simulated author to records of proposals, and tests it on models that were not used for the fit.
 
 The probability that an attempt at a task is right has a beta distribution over tasks. Three more numbers describe a
-model: how often a fresh attempt reuses the random numbers of the previous attempt, how often a retry reuses them, and
-the factor by which a visible rejection multiplies the odds. A retry that reuses a random number is right only if its
-higher probability exceeds this number, as in `replan_lab.simulated.world`.
+model. The first two are the shares of fresh attempts and of retries that reuse the random numbers of the previous
+attempt. The third is the factor by which a visible rejection multiplies the odds. A retry that reuses a random number
+is right only if its higher probability exceeds this number, as in `replan_lab.simulated.world`.
 
 The author of a tested model is predicted from one number: the share of accepted first attempts in one half of the
 model's tasks. The other numbers are linear in the log odds of this share. The lines are fitted to the other models. The

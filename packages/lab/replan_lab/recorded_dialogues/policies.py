@@ -116,7 +116,7 @@ def informed(seen: Seen) -> Move:
 
     The policy begins another dialogue after a repeated attempt. It also does so if the finding has no information and
     fresh attempts solved clearly more of the model's other tasks. Otherwise it retries. After the second repeated
-    attempt, or an attempt without a proposal, it begins another dialogue, or stops if there is none.
+    attempt, or an attempt without a proposal, it begins another dialogue. If there is no other dialogue, it stops.
     """
     *_, last = seen.here
     if seen.repeats >= REPEATS_MAX or (len(seen.here) > 1 and not last.text):

@@ -45,7 +45,7 @@ class RecordedAttempt:
     reward: float | None = None
     """The graded verdict, from 0 to 1; None if the verdict has only two values."""
     informative: bool = True
-    """Whether the finding has more information than that the proposal is wrong."""
+    """Whether the finding says more about the mistake than that the proposal is wrong."""
     calls: int = 1
     """The number of model calls since the previous proposal."""
 
@@ -130,8 +130,8 @@ _RUN = re.compile(r"ic_sql_(?P<kind>multiturn|react)_(?P<model>.+?)[-_]?(?P<turn
 def _rewards(line: Mapping[str, Any]) -> RecordedDialogue:
     """Return the dialogue of a run with graded rewards (InterCode).
 
-    An error of the database has information about the mistake. Another result than `wrong` gives information only if
-    the schema is not known.
+    An error of the database tells the model what is wrong. Another result than `wrong` gives information only if the
+    schema is not known.
     """
     named = _RUN.fullmatch(line["run"])
     run = (named["kind"] + " " + named["model"]).removeprefix("multiturn ") if named else line["run"]

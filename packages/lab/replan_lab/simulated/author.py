@@ -134,7 +134,7 @@ class Request:
         return self.material.get("afresh") is not None and not self.material.get("retry")
 
     def is_drawn(self, what: str, share: float) -> bool:
-        """Return True with the probability `share`.
+        """Return True with the probability `share`, otherwise False.
 
         The result is always the same for the same attempt and purpose (`what`).
         """
@@ -253,7 +253,7 @@ def _strategy(request: Request) -> dict[str, Any]:
 def _critique(request: Request) -> dict[str, Any]:
     """Return a critique that is right at the rates of the profile's critic.
 
-    Of the critique, plans use only the assessment.
+    Plans use only the assessment in the critique.
     """
     world, critic = request.world, request.world.profile.critic
     wrong = not world.solved_by(request.dependency("plan"))

@@ -190,7 +190,7 @@ class AuthorProfile(Config):
     """The probability that an attempt ignores a rejection after which the search went back, drawn for each rejection.
     """
     misled: Factor = 1.0
-    """The factor for the odds at a level that a rejection names although the problem is not hard at it."""
+    """The factor for the odds at a level that a rejection names, if the problem is not hard at the level."""
     findings: Mapping[str, Mapping[Defect, Share]]
     """The shares of the defects of a wrong plan, by cause. Each row adds up to 1. `other` is the row for all other
     causes.

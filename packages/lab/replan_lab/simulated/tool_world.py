@@ -111,7 +111,7 @@ class Ways:
 
         The step `failed` gets its next tool. Return None if the step has no further tool.
 
-        With an empty `failed`, all tools stay the same.
+        With an empty `failed`, no tool is changed.
         """
         if failed:
             self.current[failed] = self.current.get(failed, 0) + 1
@@ -201,7 +201,7 @@ class ToolWorld:
     def do_by_hand(self, step: str, share: float) -> bool:
         """Let a person do a step, and return whether the person can do it.
 
-        The person can do the share `share` of the steps, and only if the results that the step needs hold.
+        The person can do the share `share` of the steps. The results that the step needs must hold.
         """
         able = self.task.needs(step) <= self.done and draw(self.seed, step, "by hand") < share
         if able:

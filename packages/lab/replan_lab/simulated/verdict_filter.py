@@ -47,8 +47,8 @@ class VerdictFilter:
     false_reject: float = 0.0
     accepting_problems: float = 0.0
     rejecting_problems: float = 0.0
-    """The share of problems on which every acceptance becomes a rejection. No problem is in this share and in
-    `accepting_problems`.
+    """The share of problems on which every acceptance becomes a rejection. These problems and those of
+    `accepting_problems` are different.
     """
     _medium: Guard = field(default_factory=lambda: plan_medium({}), compare=False)
 

@@ -15,10 +15,10 @@ problem and the request's id. The names of keys are those of a profile:
    further^(k-1))^heeds(l) * s. If l is in H and k = 0, they are odds(p) * s. If l is not in H, they are odds(easy) * s.
    k is the number of texts in the prompt that contain the clue of l, at most 5. s is `unsettled` if the workflow has no
    step for the level, and otherwise 1. If c is `unsolvable`, no plan is right.
-3. A wrong attempt has the author's favourite view with probability `favourite(l)`, and otherwise another of the
-   `wrong_views` views. t is the topmost level whose view is wrong. With probability `misattributed`, another level
-   replaces t. With probability `repeats(t)`, the plan has the problem's own defect and step for t. Otherwise both are
-   drawn from `findings(t)`.
+3. A wrong attempt has the author's favourite view with probability `favourite(l)`, and otherwise another of its
+   `wrong_views` wrong views. t is the topmost level whose view is wrong. With probability `misattributed`, another
+   level replaces t. With probability `repeats(t)`, the plan has the problem's own defect and step for t. Otherwise both
+   are drawn from `findings(t)`.
 4. With probability `malformed`, a reply is cut in the middle.
 5. With probability `classifier`, a classifier names the topmost wrong level. A `person` answers in the same way, for a
    price.

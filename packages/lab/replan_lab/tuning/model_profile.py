@@ -43,15 +43,15 @@ class StepMeasure:
     attempts: int = 0
     form_errors: int = 0
     repaired: int = 0
-    """The replies with broken JSON that were repaired."""
+    """The number of replies with broken JSON that were repaired."""
     firsts: int = 0
-    """The first attempts of a run without a form error."""
+    """The number of first attempts of a run without a form error."""
     firsts_accepted: int = 0
-    """The first attempts that the guard accepted."""
+    """The number of first attempts that the guard accepted."""
     told: int = 0
-    """The attempts after a finding, without a form error."""
+    """The number of attempts after a finding, without a form error."""
     told_accepted: int = 0
-    """The attempts after a finding that the guard accepted."""
+    """The number of attempts after a finding that the guard accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class AttemptsUntilPlan:
     """The record of a run's plan, to which the odds of the model are fitted."""
 
     attempts: int
-    """The attempts at the plan without a form error, up to the first that was accepted."""
+    """The number of attempts at the plan without a form error, up to the first accepted attempt."""
     accepted: bool
 
 
@@ -75,7 +75,7 @@ class Measures:
     def form_error_share(self) -> float:
         """The share of attempts with a form error.
 
-        Half an attempt is added to the attempts with and without an error.
+        Half an attempt is added both to the attempts with an error and to those without.
         """
         errors = sum(step.form_errors for step in self.steps)
         return (errors + 0.5) / (sum(step.attempts for step in self.steps) + 1)
@@ -172,7 +172,7 @@ class ComparedSettings:
     workflow: str
     policy: str
     visits: int
-    """The attempts at the plan in one visit (`rmax`)."""
+    """The number of attempts at the plan in one visit (`rmax`)."""
     patience: int | None = None
     """The number of equal failures that count as stagnation (`r_patience`); None for a policy that counts them itself.
     """
@@ -404,7 +404,7 @@ def write_tuned(path: Path, command: str, comments: Iterable[str], text: str) ->
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file and the folders above it, completely or not at all. Raises `UsageProblem`."""
+    """Write a file completely or not at all, and create its missing folders. Raises `UsageProblem`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, text.encode())

@@ -107,9 +107,9 @@ class EntrantStanding:
     entrant: str
     cap: int
     trials: int
-    """The pairs of problem and seed on which every entrant of its last rung was tried."""
+    """The number of pairs of problem and seed on which every entrant of the entrant's last rung was tried."""
     successes: int
-    """The trials that succeeded within the cap."""
+    """The number of trials that succeeded within the cap."""
     calls_mean: float
 
     @property
@@ -193,7 +193,7 @@ class Race:
     micro_usd: int = 0
     """The cost of the trials, in millionths of a dollar."""
     stopped: str = ""
-    """Why the race ended before only one entrant was left; empty if only one was left."""
+    """The reason why the race ended early, with several entrants; empty if only one entrant was left."""
 
     def run(self, installation: Installation, run_trials: RunTrials, notice: Notice) -> None:
         """Run all rungs.

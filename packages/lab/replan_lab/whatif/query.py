@@ -55,7 +55,8 @@ class WhatIfQuery:
 def findings_of(asked: WhatIfQuery, environment: Mapping[str, str] = os.environ) -> list[RunComparison]:
     """Return the comparison of each run: waiting runs first, then the newest first.
 
-    `environment` names the home. Raises `RunNotFound`, and `UsageProblem` for an edit that cannot be used.
+    `environment` contains the variables that choose the home. Raises `RunNotFound`, and `UsageProblem` for an edit that
+    cannot be used.
     """
     home = locate_home(environment)
     config = read_user_config(home.config)
@@ -96,7 +97,7 @@ def findings_of(asked: WhatIfQuery, environment: Mapping[str, str] = os.environ)
 def _absolute(name: str | None) -> str:
     """Return the absolute path of a file, because workers have another current folder.
 
-    A shipped name stays unchanged.
+    A shipped name is returned unchanged.
     """
     if not name:
         return ""

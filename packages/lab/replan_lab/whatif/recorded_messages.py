@@ -1,4 +1,4 @@
-"""Rebuilds the messages from outside from a run's records: replies, verdicts, answers, notes, times and tool results.
+"""Rebuilds messages to a run from the run's records: replies, verdicts, answers, notes, times and tool results.
 
 Pure.
 

@@ -52,7 +52,7 @@ class StoredRun:
     messages: Sequence[tuple[int, str, str, float]]
     """The id, the key, the text and the time of each posted message."""
     texts: Mapping[str, str]
-    """The texts that the events name, by their hash in hex."""
+    """The texts whose hashes are in the events, by hash in hex."""
 
     @classmethod
     def of(cls, copy: "RunCopy") -> "StoredRun":

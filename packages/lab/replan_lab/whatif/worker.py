@@ -1,8 +1,8 @@
 """The worker process that replays runs for `replan_lab.whatif.processes`, which starts it and talks to it over pipes.
 
-It is started by `python -m replan_lab.whatif.worker`. It is a separate process, so that a guard that never ends can be
-killed, and so that another checkout can be used. The first line of its input is the edit, and each further line is a
-run. It writes one line of JSON for each input line.
+The command is `python -m replan_lab.whatif.worker`. The worker is a separate process, so that a guard that never ends
+can be killed, and so that another checkout can be used. The first line of its input is the edit, and each further line
+is a run. It writes one line of JSON for each input line.
 """
 
 import os

@@ -111,7 +111,7 @@ PLANS = {
     "(a b)\nunstack b a": "plan:2: unstack is not an action (an action is (name object ...))",
     "(a b)\n()": "plan:2: () is not an action",
     "(a (b))": "plan:1: (a (b)) is not an action",
-    "0: (a)\n0: (b)": "plan:2: simultaneous actions are not supported (give each action a later time)",
+    "0: (a)\n0: (b)": "plan:2: simultaneous actions are not supported (give each action a larger number)",
     "0: (a) [5]": "plan:1: the duration [5] is not supported (leave durations out)",
     "(a)" * (ACTIONS_MAX + 1): f"plan:1: more than {ACTIONS_MAX:,} actions (check the plan in parts)",
 }
