@@ -131,7 +131,7 @@ def settle(machine: Machine[S, E, Any], state: S, first: E | None = None) -> tup
     """Apply `first`, then every decision that follows, until no decision follows. Return the new state and the events.
 
     Raises:
-        MachineRunsAway: after `SETTLE_MAX` decisions.
+        MachineRunsAway: the machine made more than `SETTLE_MAX` decisions.
     """
     events: list[E] = []
     event = first if first is not None else machine.advance(state)

@@ -90,7 +90,7 @@ class Crashed(Message):
 
 @dataclass(frozen=True, slots=True)
 class Mailed(Message):
-    """A message from the run's inbox: `body` is the text that was posted under `key`."""
+    """A message from the run's inbox. `body` is the text that was posted under `key`."""
 
     inbox: int
     key: str

@@ -81,7 +81,7 @@ class Envelope(Generic[B]):
 
 
 class Delivery(NamedTuple, Generic[M]):
-    """The result of a piece of work, for the supervisor."""
+    """The result of a piece of work, which is sent to the supervisor."""
 
     request_id: str
     message: M | Crashed | None

@@ -1,8 +1,8 @@
 """Logs: one line per journal record, and the lines of other libraries in the same stream.
 
 Texts of models and users are never logged: the log shows only a record's outline (numbers, identifiers, sizes). The
-redactor changes every line last. structlog is imported when logs are first configured or written, so importing this
-module is cheap.
+redactor changes every line last. The library structlog is imported when logs are first configured or written, so
+importing this module is cheap.
 """
 
 import functools

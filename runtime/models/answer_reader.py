@@ -196,8 +196,8 @@ class AnswerReader(ABC):
         """Return the reply that the parts of an answer make, or a fault if the answer has no content.
 
         The first text that is not empty becomes the text of the reply. If all texts are empty, the text of the reply is
-        empty. If all texts are missing, the answer is a fault, unless it was paid for: the token limit or a filter
-        stopped the model, or the server reports usage.
+        empty. If all texts are missing, the answer is a fault. It is still a reply if it was paid for: the token limit
+        or a filter stopped the model, or the server reports usage.
         """
         reason = reason or "stop"
         found = [(text, place) for text, place in zip_longest(texts, self.places, fillvalue="") if text is not None]

@@ -62,9 +62,9 @@ def too_long(request: ModelRequest, window: ContextWindow) -> Fault | None:
 async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow | None:
     """Return the context window of a server's model, within `ASK_SECONDS`; None if it is unknown.
 
-    vLLM reports the window in its list of models, and llama.cpp in `/props`. Ollama reports it in `/api/ps` for a
-    loaded model, and in `/api/show`. `/props`, `/api/ps` and `/api/show` are requested only from servers on this
-    machine or in a private network. The windows of OpenAI's models are taken from the price list.
+    The server vLLM reports the window in its list of models, and llama.cpp reports it in `/props`. Ollama reports it in
+    `/api/ps` for a loaded model, and in `/api/show`. `/props`, `/api/ps` and `/api/show` are requested only from
+    servers on this machine or in a private network. The windows of OpenAI's models are taken from the price list.
     """
     if base_url == OPENAI_URL:
         return window_in_price_list(model, base_url)

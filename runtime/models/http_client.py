@@ -28,8 +28,8 @@ def open_client(
 
     Proxies are taken from the environment, except for a server on this machine. Redirects are not followed; compressed
     and oversized answers are not read. A server on this machine or in a private network gets a new connection for each
-    request: llama.cpp closes a connection silently after a streamed reply, and the next request on the connection would
-    be lost.
+    request. The reason is that llama.cpp closes a connection silently after a streamed reply, so that the next request
+    on the connection would be lost.
 
     Raises:
         UsageProblem: for a proxy or a certificate of the environment that is not valid.
@@ -58,7 +58,8 @@ def open_client(
 def certificates_for(url: str) -> ssl.SSLContext | bool:
     """Return a client's `verify` argument for a URL.
 
-    It is the certificates of this machine, or an empty context for a URL without TLS.
+    For a URL with TLS, the client uses the certificates of this machine. For a URL without TLS, the argument is an
+    empty context.
 
     Reading the certificates takes 36 ms. An empty context trusts no server.
     """

@@ -14,8 +14,8 @@ def find_price(
 ) -> Price | None:
     """Return the price of a model at a server; None if it is unknown.
 
-    `own` is the user's own price table by model name, and takes precedence. `base_url` selects the provider (None:
-    OpenAI), because prices differ between providers. `at` (UTC seconds since 1970) selects the day of the prices. If
+    `own` is the user's own price table by model name, and takes precedence. `base_url` selects the provider, because
+    prices differ between providers; None means OpenAI. `at` (UTC seconds since 1970) selects the day of the prices. If
     prices change with the hour, the highest price is used. The list is the snapshot in genai-prices; nothing is
     downloaded.
     """

@@ -44,7 +44,7 @@ Refusals = Mapping[str, Refusable]
 
 @dataclass
 class Asking:
-    """One call that may be sent in several ways. No way is used twice."""
+    """One call that may be sent in several ways. No way of sending is used twice."""
 
     rows: Refusals
     """The parameters that can be changed."""

@@ -56,7 +56,7 @@ _LONG = 10**8
 
 
 class ReportedLimit(Value):
-    """A limit in one answer."""
+    """A rate limit that the server reports in one answer."""
 
     limit: int
     remaining: int
@@ -233,12 +233,12 @@ class Learned(Value):
 
 
 class Known(Value):
-    """The content of the file."""
+    """The content of the file with the knowledge about servers."""
 
     learned: Mapping[str, Mapping[str, Learned]] = {}
     """The changed parameters, by `ADDRESS MODEL`."""
     limits: Mapping[str, ServerLimits] = {}
-    """The rate limits of servers, by `HOST DIGITS` with some digits of a hash of the key."""
+    """The rate limits of servers, by `HOST DIGITS`, where DIGITS are digits of the key's hash."""
 
 
 class Servers:

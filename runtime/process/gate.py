@@ -1,8 +1,9 @@
 """The gate of a command: a script that waits until it may become the command. It is run by path, never imported.
 
-`gate.py GATE REPORT ADDED PROGRAM [ARGUMENT ...]`: GATE is a pipe to read. A byte opens the gate. If the pipe is closed
-without a byte, the starting process has ended, and the program never runs. REPORT is a pipe that gets the error number
-if the program cannot be executed. ADDED names an environment variable that this interpreter has added, or is empty.
+`gate.py GATE REPORT ADDED PROGRAM [ARGUMENT ...]`: GATE is the pipe that the script reads. A byte opens the gate. If
+the pipe is closed without a byte, the starting process has ended, and the program never runs. REPORT is a pipe that
+gets the error number if the program cannot be executed. ADDED names an environment variable that this interpreter has
+added, or is empty.
 """
 
 import os

@@ -72,7 +72,7 @@ class GatedProcess:
     async def run(self) -> CommandExit:
         """Let the command begin. Return how it ended, after its whole group has ended.
 
-        Cancellation ends the group: SIGTERM, then SIGKILL after `GRACE_SECONDS`. Processes of the group that
+        Cancellation ends the group by SIGTERM, and by SIGKILL after `GRACE_SECONDS`. Processes of the group that
         outlive the command are ended too. Raises `CommandNotStarted`.
         """
         self.begin()

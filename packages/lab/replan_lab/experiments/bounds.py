@@ -50,7 +50,7 @@ Array = Any
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One point of a bound."""
+    """One point of a bound's curve."""
 
     name: str
     cap: int

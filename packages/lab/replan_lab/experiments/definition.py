@@ -79,7 +79,7 @@ class Pipeline(Config):
 
     @property
     def filter_values(self) -> Mapping[str, Any]:
-        """The changes of the verdicts of plan guards: a `VerdictFilter` each; empty if there are none."""
+        """The arguments of the pipeline's `VerdictFilter`; empty if the pipeline changes no verdicts."""
         values = {
             "search_sees": self.search_sees or self.feedback,
             "author_sees": self.author_sees or self.feedback,

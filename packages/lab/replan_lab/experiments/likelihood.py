@@ -38,7 +38,7 @@ Vector = Any
 
 @dataclass(frozen=True, slots=True)
 class InstanceResult:
-    """The result of one instance."""
+    """The number of calls at one instance, and whether the instance was solved."""
 
     calls: int
     """The number of the call that solved the instance, or of its last call."""

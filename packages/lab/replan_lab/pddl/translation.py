@@ -123,7 +123,8 @@ class _Progression:
     def _record_step(self, step: GroundAction, states: States) -> States:
         """Record what a step does in these states, and return the states after it.
 
-        If there are more than `STATES_MAX` such states, only some of them are returned, but more than `STATES_MAX`.
+        Not all states are returned if there are more than `STATES_MAX`. The number of returned states is then also more
+        than `STATES_MAX`.
         """
         atoms = sorted(step.effect_condition_atoms())
         groups: dict[tuple[bool, ...], list[frozenset[Atom]]] = {}

@@ -41,9 +41,9 @@ class Measured:
     told: float
     """The share of runs in which the first or the second proposal is accepted."""
     two: float
-    """The share of pairs of runs of one task in which at least one first proposal is accepted."""
+    """Among pairs of runs of one task, the share with at least one accepted first proposal."""
     four: float
-    """The share of tasks for which at least one of the first proposals of four runs is accepted."""
+    """Among tasks with four runs, the share with at least one accepted first proposal."""
     fresh_repeats: float
     told_repeats: float
 

@@ -272,7 +272,7 @@ def _critique(request: Request) -> dict[str, Any]:
 def _plan(request: Request) -> dict[str, Any]:
     """Return the plan that follows from the views of the accepted artifacts and from its own view.
 
-    The views of a draft whose critique is good are kept, until a guard rejects the plan.
+    If the critique of a draft is good, the plan has the draft's views, until a guard rejects the plan.
     """
     world, draft = request.world, request.dependency("plan")
     kept = request.dependency("critique").get("overall_assessment") == "good" and not request.material.get("retry")
@@ -305,7 +305,7 @@ def _another_level(profile: AuthorProfile, level: str, *words: object) -> str:
 
 
 def _classification(request: Request) -> dict[str, Any]:
-    """Return the cause that fits the topmost wrong level of the rejected plan, at the accuracy of the profile.
+    """Return the cause for the topmost wrong level of the rejected plan, with the profile's accuracy.
 
     The cause is `unclear` if the profile has no accuracy, or if the problem cannot be solved.
     """

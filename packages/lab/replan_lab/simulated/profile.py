@@ -172,8 +172,8 @@ class AuthorProfile(Config):
     above 0, a recon also lists a word of the problem. The word depends on the recon's view.
     """
     meanings_vary: Share = 0.0
-    """The probability that the typed fields of an artifact above the plan (problem type, strategy, words) are drawn at
-    random, so that they do not depend on its view. Plans depend on the view, so they are not affected.
+    """The probability that the typed fields of an artifact above the plan (problem type, strategy, words) are random,
+    and do not depend on its view. Plans depend on the view, so they are not affected.
     """
     sticky: Mapping[str, Share] = Field(default_factory=dict)
     """The probability that an attempt at a level reuses the random numbers of the step's previous attempt. The attempt

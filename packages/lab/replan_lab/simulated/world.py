@@ -9,14 +9,14 @@ problem and the request's id. The names of keys are those of a profile:
 
 1. The cause c is drawn with the shares `causes`. Each other level is hard too with probability `also_hard`. H is the
    set of hard levels. For each level in H, p has the distribution Beta(`alpha`, `beta`). For the problem with seed n,
-   the cause is the quantile at (u + n * g1) mod 1, and the difficulty is the quantile at (v + n * g2) mod 1. g1 is
+   the cause is the quantile at (u + n * g1) mod 1, and the difficulty is the quantile at (v + n * g2) mod 1. Here g1 is
    1/1.3247..., g2 is g1 * g1, and u and v are hashes of the problem's text.
 2. An attempt at level l is right with probability q. If l is in H and k > 0, the odds of q are odds(p) * (first *
    further^(k-1))^heeds(l) * s. If l is in H and k = 0, they are odds(p) * s. If l is not in H, they are odds(easy) * s.
-   k is the number of texts in the prompt that contain the clue of l, at most 5. s is `unsettled` if the workflow has no
-   step for the level, and otherwise 1. If c is `unsolvable`, no plan is right.
+   Here k is the number of texts in the prompt that contain the clue of l, at most 5. The factor s is `unsettled` if the
+   workflow has no step for the level, and otherwise 1. If c is `unsolvable`, no plan is right.
 3. A wrong attempt has the author's favourite view with probability `favourite(l)`, and otherwise another of its
-   `wrong_views` wrong views. t is the topmost level whose view is wrong. With probability `misattributed`, another
+   `wrong_views` wrong views. Let t be the topmost level whose view is wrong. With probability `misattributed`, another
    level replaces t. With probability `repeats(t)`, the plan has the problem's own defect and step for t. Otherwise both
    are drawn from `findings(t)`.
 4. With probability `malformed`, a reply is cut in the middle.

@@ -1,7 +1,7 @@
 """The profile of a model: its results on shipped tasks, and the settings that do best in a simulation fitted to them.
 
 The tasks are planned once with the workflow `search`. The odds of the simulated author are fitted to the attempts until
-a plan was accepted (`replan_lab.experiments.likelihood`); numbers that the runs do not show, such as the step at which
+a plan was accepted (`replan_lab.experiments.likelihood`). Numbers that the runs do not show, such as the step at which
 problems are hard, are taken from the profile `base`. The settings are compared in simulated worlds, which are draws of
 the posterior.
 """
