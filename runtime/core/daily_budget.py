@@ -119,7 +119,7 @@ def book(account: Account, committed: Amount, reserved: Amount, now: float) -> t
     less than its reservation could make the new day's amount negative.
     """
     day = day_of(now)
-    if account.day >= day:  # If the clock was set back, the day stays.
+    if account.day >= day:  # If the clock was set back, the day is not changed.
         after = Account(committed, account.day, account.before)
         return after, after.share - account.share
     after = Account(committed, day, _smaller(account.total, committed - reserved))

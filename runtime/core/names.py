@@ -43,4 +43,4 @@ def span_id(run: str, seq: int, part: str = "") -> int:
 def _hash_number(text: str, size: int) -> int:
     from hashlib import sha256  # noqa: PLC0415 -- `--help` is quick without it
 
-    return int.from_bytes(sha256(text.encode()).digest()[:size]) or 1  # Zero is no valid id.
+    return int.from_bytes(sha256(text.encode()).digest()[:size]) or 1  # Zero is not a valid id.

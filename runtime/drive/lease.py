@@ -76,7 +76,7 @@ class LeaseKeeper:
             await trio.sleep(self.terms.ttl / RENEWALS)
             if self.epoch > 0:
                 mark_point("renew.before")
-                await self._renew()  # If that fails, it is tried again. Until then others may take the run.
+                await self._renew()  # If the release fails, it is tried again. Until then, others may claim the run.
 
     async def ensure_held(self) -> None:
         """Raise `Fenced` if this driver has lost its lease, for example after a long pause of its process."""

@@ -336,7 +336,7 @@ async def append_one(
 
     Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, `StorageFull`.
     """
-    with trio.CancelScope(shield=True):  # Else a lease could be taken and never given back.
+    with trio.CancelScope(shield=True):  # Otherwise a lease could be claimed and never released.
         epoch = await claim(journal, run, terms)
         try:
             records = await journal.read(run)

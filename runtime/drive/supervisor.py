@@ -146,7 +146,7 @@ class Supervisor(Generic[S, E, M]):
             finally:
                 # Also when this was cancelled or failed: an answer would wait, shielded, for a receiver that has left.
                 self._deliveries.close()
-                self._mailboxes = {}  # They hold this object: the cycle would stay until the next garbage collection.
+                self._mailboxes = {}  # They refer to this object: the cycle would last until garbage collection.
             nursery.cancel_scope.cancel()
         return ending
 
@@ -324,7 +324,7 @@ class Supervisor(Generic[S, E, M]):
         outstanding = {} if self._is_finished() else self._machine.outstanding(state)
         for request_id, envelope in self._running.items():
             work = outstanding.get(request_id)
-            if work is None or work.until != envelope.work.until:  # A wait may have got another time.
+            if work is None or work.until != envelope.work.until:  # The end of a wait may have changed.
                 envelope.withdraw()
         if self._parked:
             return
@@ -344,7 +344,7 @@ class Supervisor(Generic[S, E, M]):
         with self._grace:
             while self._running:
                 delivery = await self._deliveries.receive()
-                with trio.CancelScope(shield=True):  # Once received, a reply is appended, also beyond the deadline.
+                with trio.CancelScope(shield=True):  # A received reply is appended, even after the deadline.
                     await self._process_delivery(delivery)
         for envelope in self._running.values():
             envelope.withdraw()

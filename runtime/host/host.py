@@ -189,7 +189,7 @@ class Host:
                 await self._finish_jobs()
                 nursery.cancel_scope.cancel()
         finally:
-            with trio.CancelScope(shield=True), suppress(JournalError):  # Else its presence ends by itself.
+            with trio.CancelScope(shield=True), suppress(JournalError):  # Otherwise its presence ends by itself.
                 await self._journal.depart(self._id)
 
     def _seconds_until(self, next_time: float | None) -> float:
@@ -317,9 +317,9 @@ class Host:
             if is_driving:
                 await self._report_rest(run, ending)
         except (Held, Fenced):
-            if is_driving:  # Else another host was faster, and reports it.
+            if is_driving:  # Otherwise another host was faster, and reports the run.
                 self._report(Left(run))
-        except KindUnknown as error:  # It is for other hosts, which an engine does not know.
+        except KindUnknown as error:  # The run is for another host, which the engine does not know.
             self._schedule_retry(run, error)
         except Bug as error:
             await self._fail(run, error)

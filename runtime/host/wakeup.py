@@ -101,7 +101,7 @@ class WakeSockets:
     def _sockets(self) -> list[Path]:
         try:
             if self.folder.stat().st_uid != os.geteuid():
-                return []  # Another user's: nothing in it is ours to write to, or to remove.
+                return []  # The folder is another user's, so this process must not write or remove anything in it.
             return sorted(path for path in self.folder.iterdir() if path.suffix == ".sock")
         except OSError:
             return []

@@ -242,7 +242,10 @@ def _with_trace(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> M
 
 
 def _escape_fields(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Escape the line ends in every field, so that no field can imitate a log line. Indent tracebacks."""
+    """Escape line ends and control characters in every field, so that no field can imitate a log line.
+
+    Indent tracebacks.
+    """
     escaped: MutableMapping[str, Any] = {}
     for name, value in line.items():
         text = value if isinstance(value, str) else stdlib_json.dumps(value)

@@ -31,7 +31,7 @@ def clean(text: str, *, one_line: bool = False, width: int | None = None) -> str
     are removed too, and white space becomes single spaces. With `width` (columns, at least 1), longer lines are cut and
     end in an ellipsis. A tab counts as one column.
     """
-    if width is None and text.isascii() and text.isprintable():  # As most texts are.
+    if width is None and text.isascii() and text.isprintable():  # Most texts are printable.
         return " ".join(text.split()) if one_line else text
     text = _SEQUENCES.sub("", text).replace("\r\n", "\n")
     text = _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))

@@ -59,7 +59,7 @@ def _without_parts(text: str, form: str) -> str:
                 parts += [text[end:first], MARK]
                 end = last
             place = text.find(block, max(end, place + 1))
-        tail = text[end:] if place < 0 else text[end:].replace(block, MARK)  # So many are no coincidence.
+        tail = text[end:] if place < 0 else text[end:].replace(block, MARK)  # So many equal blocks are no coincidence.
         text = "".join((*parts, tail))
     return text
 

@@ -49,7 +49,8 @@ def problem_text(texts: PddlTexts, domain: str = "domain", problem: str = "probl
 def check_request(request: RunRequest) -> RunRequest:
     """Return a prepared run unchanged.
 
-    Raises `UsageProblem` if no step of its workflow has the guard `pddl_actions`, or if its model cannot read text.
+    Raises `UsageProblem` if no step of its workflow has the guard `pddl_actions`, or if its model does not read the
+    problem's text.
     """
     workflow, model = request.pinned.workflow, request.pinned.model
     if not any(PDDL_ACTIONS in pair.guards for pair in workflow.action_pairs.values()):

@@ -59,8 +59,8 @@ class RecordedDialogue:
     """A recorded dialogue of one model about one task."""
 
     model: str
-    """The model, and the name of its prompt if there are several prompts. Fresh attempts come from dialogues with an
-    equal `model`.
+    """The model, with the part of its prompt that differs between runs, such as `schema given`. Fresh attempts come
+    from dialogues with an equal `model`.
     """
     task: str
     attempts: tuple[RecordedAttempt, ...]
