@@ -38,7 +38,7 @@ UNANSWERED = "add the answer to the text of the problem, and run the problem aga
 """The advice if a question has no answer and the run accepts no answer any more."""
 
 _BY_CODE: Mapping[str, str] = {
-    Code.FILTERED: "reword what the provider's filter may object to in the problem, or use another model",
+    Code.FILTERED: "reword the parts of the problem that the provider's filter may reject, or use another model",
     Code.NOT_IN_TEXT: "name the files, functions and tests that matter in the problem, or use another model",
     Code.NOTHING_FOUND: "add facts to the problem, such as files, errors, and how to reproduce the failure",
     Code.UNKNOWN_GUARD: "add the guards that plans may name to `guard_catalog` in the workflow",

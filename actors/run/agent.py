@@ -1,7 +1,8 @@
 """The functions that define a small agent, and the data that they use. Pure.
 
-A small agent has no events of its own: it sees the events below, and the events of every kind of agent. From events it
-computes its data (`apply`), and from its data its current wishes (`decide`). `actors.run.agent_machine` calls both.
+A small agent has no events of its own: it sees the events below, and the events of every kind of agent. `apply`
+computes the agent's data from events, and `decide` computes the agent's current wishes from the data.
+`actors.run.agent_machine` calls both functions.
 """
 
 import operator
@@ -36,12 +37,12 @@ from runtime.core.ledger import Price
 
 
 class AgentSettings(Value):
-    """The configuration of a run of a small agent, which its first event stores."""
+    """The configuration of a run of a small agent. The run's first event stores it."""
 
     model: str = ""
     """The model in the form of `--model`; empty if the agent calls no model."""
     price: Price | None = None
-    """The model's price; None if it is unknown. Then no cost is counted."""
+    """The model's price; None if it is unknown, so that no cost is counted."""
     output_tokens_max: int = Field(default=4_096, ge=1)
     """The largest number of tokens in one reply. A call reserves these tokens and the tokens of its prompt."""
     timeout_seconds: float = Field(default=120.0, gt=0)
@@ -49,7 +50,7 @@ class AgentSettings(Value):
     model_settings: ModelSettings = Field(default_factory=ModelSettings, exclude_if=operator.not_)
 
     def with_settings(self, event: SettingsChanged) -> "AgentSettings":
-        """Return the settings after a person changed them."""
+        """Return the settings after a person's change."""
         return self.model_copy(update=call_fields(event, self.timeout_seconds, self.model_settings))
 
 
@@ -70,7 +71,7 @@ class AgentStarted(Started):
 
 
 class AgentCallRequested(CallRequested):
-    """The model was asked for a reply about a step. The node is `STEP/vNUMBER`."""
+    """A reply of the model about a step was requested. The node is `STEP/vNUMBER`."""
 
     kind: Literal["call_requested"] = "call_requested"
 
@@ -112,15 +113,17 @@ class Ask:
     step: str
     """The agent's name for the subject of the question. A step has at most one open question."""
     text: str
-    """The question: one sentence that ends in a question mark. Any other text is shown below a question of the
-    program.
+    """The question: one sentence that ends in a question mark. Any other text is shown below a question that the
+    program writes.
     """
     schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """A JSON Schema for the answer (`actors.values.answers`)."""
     shown: str = ""
     """The subject of the question, such as a draft or a passage. It is shown below the question."""
     does: Mapping[str, str] = field(default_factory=dict)
-    """The effect of each answer on the agent, as a sentence by answer. Only for a schema that allows a few answers."""
+    """The effect of each answer on the agent: a sentence for each answer. Give effects only if the schema allows only a
+    few answers.
+    """
     about: str = ""
     """A sentence about what depends on the answer. If it is empty, people read that the step waits for the answer."""
     otherwise: str = ""
@@ -131,7 +134,7 @@ class Ask:
 
     @property
     def form(self) -> AskedForm:
-        """The question in the form that people see. The program's words fill the fields that the agent leaves empty."""
+        """The question in the form that people see. The program fills the fields that the agent leaves empty."""
         inquiry = _agent_question(self.step, make_storable(self.text), self.schema, self.does)
         if self.shown:
             below = "\n\n".join(filter(None, (inquiry.shown, make_storable(self.shown))))
@@ -202,7 +205,7 @@ class AgentState(Generic[D]):
     """The settings now, with the changes that people made."""
     data: D
     counts: Mapping[str, int] = field(default_factory=dict)
-    """The number of calls that each step has made, of the model or of tools. Further tries of a call do not count."""
+    """The number of calls of the model or of tools, by step. Further tries of a call do not count."""
 
 
 class Agent(Protocol[D]):
@@ -213,9 +216,10 @@ class Agent(Protocol[D]):
         ...
 
     def apply(self, data: D, step: str, event: AgentEvent) -> D:
-        """Return the data after an event. Most events change nothing. It never fails, whatever a reply says.
+        """Return the data after an event. Most events change nothing.
 
-        `step` is the step whose call, question or tool the event is about; empty for all other events.
+        The function must not fail, whatever a reply says. `step` is the step whose call, question or tool the event is
+        about; empty for all other events.
         """
         ...
 
@@ -223,7 +227,8 @@ class Agent(Protocol[D]):
         """Return the agent's current wishes, the most urgent first. There is at least one wish until the run has ended.
 
         Wishes that are being carried out are returned too. A question is withdrawn if it is no longer a wish or its
-        text has changed. A late answer to it is not applied. Calls of models and tools run to their end.
+        text has changed. A late answer to a withdrawn question is not applied. Calls of models and tools always run to
+        their end.
         """
         ...
 

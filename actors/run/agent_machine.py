@@ -89,7 +89,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return CallAnswered(**fields)
 
     def _withdraw(self, state: AgentState[D]) -> ClarificationWithdrawn | None:
-        """Withdraw a question if the agent no longer asks it, or asks it in another text."""
+        """Withdraw a question if it is no longer a wish of the agent, or if its text has changed."""
         open_requests = {
             name: request
             for name, request in state.run.open_questions.items()
@@ -104,7 +104,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return None
 
     def _end_or_ask(self, state: AgentState[D]) -> RunFinished | ClarificationRequested | None:
-        """End the run or ask a person, if the agent wants that."""
+        """End the run or ask a person, if the agent wishes to."""
         for wish in self.agent.decide(state):
             match wish:
                 case End() if not state.run.tools:  # A tool that is at work runs to its end.
@@ -124,7 +124,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         return None
 
     def _request(self, state: AgentState[D]) -> CallRequested | ToolRequested | RunFinished | None:
-        """Call the model or a tool if the agent wants it and the budget allows it.
+        """Call the model or a tool if the agent wishes to and the budget allows it.
 
         End the run if the budget is used up.
         """
@@ -156,7 +156,9 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
             return None
         if short is not None:
             return end_exhausted_run(short)
-        return RunFinished(outcome=Outcome.FAILED, why="the agent wants nothing, and waits for nothing", cause="bug")
+        return RunFinished(
+            outcome=Outcome.FAILED, why="the agent has no wish, and the run waits for nothing", cause="bug"
+        )
 
     def _call(self, state: AgentState[D], node: str, try_number: int) -> AgentCallRequested:
         return AgentCallRequested(**try_fields(state, self._prompt(state, step_of(node)), node, try_number))
@@ -176,7 +178,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
 
 
 def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
-    """Return the step that an event is about; empty for no step; None for an event that the agent does not see.
+    """Return the step of an event; empty if the event is about no step; None if the agent does not see the event.
 
     The agent does not see questions that every kind of run asks. It sees no answer to a withdrawn or expired question:
     the answer may not fit the agent's present work.

@@ -1,4 +1,4 @@
-"""The question at a limit: what is used up, what the run would do next, and how much each answer adds. Pure.
+"""The question that a run asks at a limit, and the changes of limits that follow from its answers. Pure.
 
 With `at_limit: ask`, a run that cannot pay for its next request asks a person before it ends. No request is made until
 a person has raised the limit. An answer that raises the limit is followed by `SettingsChanged`, as if the person had
@@ -48,22 +48,22 @@ DECISIONS_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class NextMove:
-    """The next move of a run without its limits, and the highest cost of this move."""
+    """The move that a run would make if it had no limits, and the highest cost of the move."""
 
-    does: str = "what it has begun"
+    does: str = "the work that it has begun"
     """The move, in words that follow "go on with"."""
     reserve: Amount = ZERO
     """The highest cost of the move; zero if it is unknown."""
     seconds: float = STEP_SECONDS
     """The longest time that the move can take, in seconds."""
     moves: int = 2
-    """How many such moves may follow until the end, at least 2; a guess if the kind of agent does not say."""
+    """The largest number of moves until the end of the run, at least 2. The number is a guess if `known` is False."""
     known: bool = False
-    """Whether `moves` is the number of remaining moves in the worst case."""
+    """Whether the kind of agent knows the number of remaining moves in the worst case."""
 
 
 def without_limits(limits: Limits) -> Limits:
-    """Remove all limits that a run can reach. The result is used to find the run's next move without limits."""
+    """Return limits that a run cannot reach. They are used to find the run's next move without limits."""
     return Limits(calls=_NO_LIMIT, **limits.model_dump(include={"patience_seconds", "stop_below"}))
 
 
@@ -75,10 +75,11 @@ def ask_or_end(
     *,
     priced: bool,
 ) -> ClarificationRequested | RunFinished | None:
-    """Return the next event if a run's rules end it at a limit: a question, the end, or None while a question is open.
+    """Return the next event of a run that ends at a limit: a question, the end, or None while a question is open.
 
-    Any other end is returned unchanged. `decide` returns the decision that would follow under other limits, and
-    `next_move` the move that would follow without limits. `priced` says whether the model's price is known.
+    Any other end is returned unchanged. `decide` returns the decision that the run would make under other limits.
+    `next_move` returns the move that the run would make without limits. `priced` says whether the model's price is
+    known.
     """
     limit = exhausted_limit(end.why) if end.cause == "" else None
     if limit is None:
@@ -99,7 +100,7 @@ def ask_or_end(
 
 
 def follow_answer(run: RunState[Any]) -> ClarificationWithdrawn | SettingsChanged | None:
-    """Withdraw a question at a limit that has changed since, or change the settings as a person has answered."""
+    """Withdraw a question about a limit that has changed since, or change the settings after a person's answer."""
     for name, asked in run.questions.items():
         if asked.open and asked.request.reached is not None and name != run.limit_question:
             return ClarificationWithdrawn(question_id=name)
@@ -114,7 +115,7 @@ def follow_answer(run: RunState[Any]) -> ClarificationWithdrawn | SettingsChange
 def stopped_at(run: RunState[Any]) -> RunFinished | None:
     """Return the end of a run that a person has stopped at a limit; None if nobody has stopped it.
 
-    A question about a daily budget that nobody answers stops nothing: the run waits for the next day.
+    If nobody answers a question about a daily budget, the run does not end, but waits for the next day.
     """
     question = run.at_limit
     if question is None or question.open or question.request.reached is None:
@@ -130,9 +131,9 @@ def stopped_at(run: RunState[Any]) -> RunFinished | None:
 def ask_about_day(
     run: RunState[Any], next_move: Callable[[], NextMove], *, priced: bool
 ) -> ClarificationRequested | ClarificationWithdrawn | None:
-    """Ask how a run that waits for the next day goes on. Withdraw the question if the run no longer waits.
+    """Ask a person how a run that waits for the next day should go on.
 
-    The arguments are those of `ask_or_end`.
+    Withdraw the question if the run no longer waits. The arguments have the same meanings as in `ask_or_end`.
     """
     wait, asked = run.waits.get(HOME_BUDGET), run.at_limit
     if run.parked or run.renewing:
@@ -143,15 +144,15 @@ def ask_about_day(
     if asked is not None or run.child or run.ledger.limits.at_limit != "ask":
         return None
     move = next_move()
-    choices = {GO_ON: "The run tries again at once; it is accepted after the budget was raised in config.yaml."}
+    choices = {GO_ON: "The run tries again at once; first raise the budget in config.yaml."}
     if move.reserve.micro_usd:
         choices[MODEL_CHOICE] = "The run goes on with the model that you name, if the budget allows its price."
     choices[STOP] = "The run ends here; it can be resumed later."
     model = f"|^{OTHER_MODEL} *[^ ]" if MODEL_CHOICE in choices else ""
     used = f"{wait.why[:1].upper()}{wait.why[1:]}"
     form = make_form(
-        f"{used}: how does the run go on with {move.does}{_cost_text(move, priced=priced)}?",
-        about="Only the owner of the home can raise this budget, in config.yaml. No request is made until then.",
+        f"{used}: how should the run go on with {move.does}{_cost_text(move, priced=priced)}?",
+        about="Only the owner of the home can raise this budget, in config.yaml. The run makes no request before that.",
         otherwise="the run waits for the next day (UTC), which costs nothing.",
         choices=choices,
         schema={
@@ -173,8 +174,8 @@ def ask_about_day(
 def addition_of(reached: LimitReached, answer: str) -> int | None:
     """Return the amount that an answer adds to the limit; None if it adds nothing.
 
-    An answer that names another model adds the least amount. It adds no money, because a cheaper model may need no
-    more.
+    An answer that names another model adds the smallest amount. At a limit of money it adds nothing, because a cheaper
+    model may need no more money.
     """
     if answer.startswith(OTHER_MODEL) and reached.limit not in (Limit.COST, None):
         return next(iter(reached.more.values()))
@@ -182,9 +183,9 @@ def addition_of(reached: LimitReached, answer: str) -> int | None:
 
 
 def settings_of(question: Question, ledger: Ledger, now: float) -> SettingsChanged:
-    """Return the change of settings that an answer to a question at a limit asks for."""
+    """Return the change of settings that follows from an answer to a question at a limit."""
     reached, change = question.request.reached, question.change
-    assert reached is not None, "only a question at a limit changes settings"
+    assert reached is not None, "only an answer to a question at a limit changes settings"
     added = addition_of(reached, question.answer)
     limits = None
     if reached.limit is not None and added is not None:
@@ -201,28 +202,30 @@ def settings_of(question: Question, ledger: Ledger, now: float) -> SettingsChang
 
 
 def raise_limit(limits: Limits, limit: Limit, added: int, now: float) -> Limits:
-    """Return the limits with one of them raised. A new deadline counts from `now`."""
+    """Return the limits after one limit was raised. A new deadline counts from `now`."""
     before = now if limit is Limit.DEADLINE else getattr(limits, limit.key)
     return Limits(**{**dict(limits), limit.key: before + added})  # Checked, so that it is what a journal stores.
 
 
 def _ask(run: RunState[Any], limit: Limit, move: NextMove, *, least: int, priced: bool) -> ClarificationRequested:
     most = _rounded(limit, least * max(2, move.moves))
-    rest = "the steps that are left, in the worst case" if move.known else "as much again as the run has used so far"
+    most_text = f"{move.moves} times the first amount, for the {move.moves} moves that may be left"
+    if not move.known:
+        most_text = "twice the first amount"
     more = {_more_text(limit, least): least, _more_text(limit, most): most}
     first, second = more
     same = "" if limit is Limit.COST else f" and {first}"
     choices = {
-        first: "The run goes on; this is enough for the next move, in the worst case.",
-        second: f"The run goes on; this is enough for {rest}.",
+        first: "The run goes on; this is enough for the next move in the worst case.",
+        second: f"The run goes on; this is {most_text}.",
         MODEL_CHOICE: f"The run goes on with the model that you name{same}.",
-        STOP: "The run ends here; it can go on later, with a higher limit.",
+        STOP: "The run ends here; it can go on later with a higher limit.",
     }
     spent = _amount_text(run.ledger.used, priced=priced)
     form = make_form(
         f"{_used_text(run.ledger, limit)}: may it go on with {move.does}{_cost_text(move, priced=priced)}?",
-        about=f"So far the run has spent {spent}. Nothing more is requested until you answer.",
-        otherwise="the run ends here; it can go on later, with a higher limit.",
+        about=f"So far the run has spent {spent}. The run makes no request until you answer.",
+        otherwise="the run ends here; it can go on later with a higher limit.",
         choices=choices,
         schema={
             "type": "string",
@@ -284,7 +287,7 @@ def _amount_text(amount: Amount, *, priced: bool) -> str:
 
 
 def next_move(request: CallRequested | ToolRequested | None, seconds: float | None, calls_left: int | None) -> NextMove:
-    """Return the next move, from the request that a run without limits would make; None if it is unknown.
+    """Return the next move of a run. `request` is what the run would request without limits; None if it is unknown.
 
     `seconds` is the time limit of the request. `calls_left` is the number of calls until the end, if it is known.
     """

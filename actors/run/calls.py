@@ -3,7 +3,7 @@
 The ledger reserves the cost of a call at its request. At the reply, the real cost replaces the reservation. After a
 transport fault, the call gets a further *try*: the call is requested again after a pause, with another request id
 (`actors.run.parking`, `actors.run.outage`). A driver that takes a run over requests the open calls of the earlier
-driver again (*reissue*). The earlier try stays charged as unknown.
+driver again (*reissue*). The earlier try remains charged as unknown.
 """
 
 import json
@@ -24,8 +24,8 @@ from runtime.models.port import NO_COMPLETION, Fault, FaultKind, Reply
 from runtime.models.replies import repeated_phrase
 
 UNPAID = frozenset({503, 529})
-"""The HTTP statuses that say that the server did not begin to work on a request. Nothing is charged for refused
-requests either, whatever their status.
+"""The HTTP statuses with which a server says that it did not begin to work on a request. Such a request is not charged,
+and neither is a refused request.
 """
 
 
@@ -42,19 +42,19 @@ class CallRequested(Event):
     prompt_hash: str
     """The first 128 bits of the hash of the prompt, in hex."""
     calls: int = 1
-    """How many calls are reserved: more than one if a child run answers."""
+    """The number of reserved calls; more than one if a child run answers."""
     tokens_max: int = 0
-    """How many tokens are reserved, input and output together."""
+    """The number of reserved tokens, input plus output."""
     micro_usd_max: int = 0
     """The reserved micro-dollars; 0 if the price is unknown."""
     timeout_seconds: Seconds | None = None
-    """The time limit in seconds, if it is not the configured limit. It is longer after a try that took too long, and
+    """The time limit in seconds; None for the configured limit. It is longer after a try that took too long, and
     shorter if little active time is left.
     """
 
     @property
     def call(self) -> str:
-        """The name of the call that this request is a try of: its node."""
+        """The name of the call, which is its node. All tries of a call have this name."""
         return self.node
 
     @property
@@ -74,7 +74,7 @@ class CallRequested(Event):
 
 
 class Replied(TimedEvent):
-    """A call brought a reply. Each kind of agent has subclasses for its replies."""
+    """A call got a reply. Each kind of agent has subclasses for its replies."""
 
     texts: ClassVar[tuple[str, ...]] = ("content", "original")
     added_fields: ClassVar[tuple[str, ...]] = ("notices", "original")
@@ -87,7 +87,7 @@ class Replied(TimedEvent):
     usage: Usage | None = None
     """The tokens that the provider reports; None if it reports no tokens."""
     calls: int = 1
-    """How many calls are charged: more than one if a child run answered."""
+    """The number of charged calls; more than one if a child run answered."""
     tokens: int | None = None
     """The charged tokens; None if they are the tokens of `usage`."""
     micro_usd: int = 0
@@ -95,13 +95,13 @@ class Replied(TimedEvent):
     model: str = ""
     """The model's name, as the provider reports it."""
     mode: str = "text"
-    """How structure was asked for: `json_schema`, `json_object` or `text`."""
+    """The requested form of the reply: `json_schema`, `json_object` or `text`."""
     finish_reason: str = "stop"
     """Why the model stopped: `stop`, or `length` if the reply was cut off."""
     notices: tuple[str, ...] = ()
     """Notices for people about the reply, such as a parameter that the server refused."""
     original: str = ""
-    """The model's text, if its JSON was broken and `content` is the repaired text; else empty."""
+    """The model's text before its broken JSON was repaired; empty if nothing was repaired."""
 
     @property
     def node(self) -> str:
@@ -133,7 +133,7 @@ class Replied(TimedEvent):
 
 
 class CallFailed(TimedEvent):
-    """A try of a call brought no reply."""
+    """A try of a call got no reply."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("unpaid",)
     kind: Literal["generation_failed"] = "generation_failed"
@@ -144,7 +144,7 @@ class CallFailed(TimedEvent):
     fault: Fault
     """The kind of fault, and its message for people."""
     used: Amount | None = None
-    """The usage of a child run up to the time it stopped waiting for its provider; only in runs of earlier releases."""
+    """The usage of a child run that stopped waiting for its provider; only in runs of earlier releases."""
     unpaid: bool = False
     """Whether the HTTP status says that nothing was charged."""
 
@@ -155,7 +155,7 @@ class CallFailed(TimedEvent):
 
     @property
     def call(self) -> str:
-        """The call that the failed request was a try of."""
+        """The name of the call whose try failed."""
         return call_of(self.request_id)
 
     @property
@@ -174,7 +174,7 @@ class CallReissued(Event):
 
 
 class Settled(TimedEvent):
-    """A late reply to withdrawn work. Its cost is known now, but its content is not used."""
+    """A late reply to a withdrawn call came. Its cost is known now, but its content is not used."""
 
     kind: Literal["settled"] = "settled"
     request_id: str
@@ -184,7 +184,7 @@ class Settled(TimedEvent):
 
 
 FRAMING_TOKENS = 64
-"""How many tokens are reserved for a server's additions to a prompt: roles, separators, the schema's name."""
+"""The number of tokens reserved for a server's additions to a prompt: roles, separators, the schema's name."""
 
 
 def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> Amount:
@@ -195,7 +195,7 @@ def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> A
 
 
 def child_share(ledger: Ledger, calls_max: int) -> Amount:
-    """Return the budget of a child run: at most `calls_max` calls, and the same share of each other limit."""
+    """Return the budget of a child run: at most `calls_max` calls, and the same fraction of the rest of every limit."""
     committed, left = ledger.committed, ledger.calls_left
     share = {"calls": max(1, min(calls_max, left))}
     for limit in COUNTED[1:]:
@@ -234,10 +234,10 @@ class Tries(Generic[C]):
     failed: CallFailed
     request: C
     bad_replies: int = 0
-    """How many of the latest tries in a row brought a reply that is not a chat completion."""
+    """The number of latest tries in a row whose reply is not a chat completion."""
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
-    """The state of the call: `failed` waits for a decision about its fault, `waiting` for the end of a wait, `rested`
-    for its next request, `open` for its reply.
+    """What the call waits for. `failed`: a decision about its fault. `waiting`: the end of a pause. `rested`: its next
+    request. `open`: its reply.
     """
 
 
@@ -247,7 +247,7 @@ class Calls(Generic[C]):
 
     open: Mapping[str, OpenCall[C]] = field(default_factory=dict)
     tries: Mapping[str, Tries[C]] = field(default_factory=dict)
-    """The calls that have failed at least once and are not answered, by the call's name."""
+    """The tries of calls that have failed at least once and are not answered, by the call's name."""
 
 
 CallsAndLedger = tuple[Calls[Any], Ledger]
@@ -281,7 +281,7 @@ def record_answer(calls: Calls[C], ledger: Ledger, event: Replied) -> CallsAndLe
 
 
 def record_failure(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked: bool) -> CallsAndLedger:
-    """Return calls and ledger after a try brought no reply: the try is counted, and its cost charged or refunded."""
+    """Return calls and ledger after a try got no reply: the try is counted, and its cost is charged or refunded."""
     name, earlier = event.request_id, calls.tries.get(event.call)
     refunded, bad_replies = event.refunded, 0 if earlier is None else earlier.bad_replies
     unsent = refunded and parked  # The parking of the run held it back, so the provider was not tried.
@@ -300,14 +300,17 @@ def record_failure(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked
 
 
 def calls_charged(calls: Calls[C], event: CallFailed) -> int:
-    """Return how many calls are charged for a failed try. `calls` are the open calls before the try failed."""
+    """Return how many calls are charged for a failed try. `calls` has the calls before the try failed."""
     if event.used is not None:
         return event.used.calls
     return 0 if event.refunded else calls.open[event.request_id].request.calls
 
 
 def withdraw_calls(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> CallsAndLedger:
-    """Return calls and ledger without the calls for the given nodes. Their reservations are charged as unknown."""
+    """Return calls and ledger without the calls for the given nodes.
+
+    The reservations of these calls are charged as unknown.
+    """
     names = [name for name, open_call in calls.open.items() if open_call.request.node in nodes]
     for name in names:
         ledger = ledger.forfeit(name)
@@ -326,7 +329,7 @@ def end_calls(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger
 
 
 def settle_late_reply(calls: Calls[C], ledger: Ledger, event: Settled) -> CallsAndLedger:
-    """Return calls and ledger after a late reply. If the run's end can be undone, the call is made again."""
+    """Return calls and ledger after a late reply. A call that is still open is requested again after a reopening."""
     ledger, open_call = ledger.settle(event.request_id, event.used), calls.open.get(event.request_id)
     if open_call is None:
         return calls, ledger
@@ -352,7 +355,7 @@ ReplyFields = dict[str, Any]
 
 
 class Received(NamedTuple, Generic[C]):
-    """A reply to an open call, as its request and the fields for the kind's event."""
+    """A reply to an open call: the request of the call, and the fields for the event of the reply."""
 
     request: C
     fields: ReplyFields
@@ -415,13 +418,13 @@ def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFai
 
 
 LIMIT = "output_tokens_max"
-"""The key in a verdict's facts for the token limit that cut the reply off."""
+"""The key, in a verdict's facts, of the token limit at which the reply was cut off."""
 
 
 def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdict:
     """Return the verdict that rejects an artifact whose end is missing, as a verdict of the step's guard.
 
-    Its message tells the model how to avoid this in the next attempt.
+    The message of its finding tells the model how to write a complete artifact.
     """
     if artifact.finish_reason == LENGTH:
         phrase = repeated_phrase(artifact.content)
@@ -441,7 +444,7 @@ def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) 
 
 
 def text_under_limit(verdict: Verdict | None, output_tokens_max: int) -> str:
-    """Return what to tell the next attempt if the token limit was raised after the cut reply; else an empty text."""
+    """Return a text for the next prompt if the token limit was raised after a reply was cut off; else an empty text."""
     limit = None if verdict is None else verdict.facts.get(LIMIT)
     if not isinstance(limit, int) or output_tokens_max <= limit:
         return ""
@@ -462,34 +465,32 @@ class WorkMessage(Message):
 
 @dataclass(frozen=True, slots=True)
 class Generated(WorkMessage):
-    """The actor's message that a call brought a reply."""
+    """The actor's message that a call got a reply."""
 
     reply: Reply
     cost: Amount | None = None
     """The cost; if it is None, it is computed from the reply's usage."""
     out_of_time: bool = False
-    """Whether a child run brought no result because the deadline set by its parent has passed."""
+    """Whether a child run ended without a result because the deadline of its parent has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Faulted(WorkMessage):
-    """A try of a call brought no reply, or a provider is still down."""
+    """The actor's message that a try of a call got no reply, or that a provider is still down."""
 
     fault: Fault
     cost: Amount | None = None
-    """The usage of a child run up to the time it stopped waiting for its provider; only in runs of earlier releases."""
+    """The usage of a child run that stopped waiting for its provider; only in runs of earlier releases."""
     until: float | None = None
-    """When a child run that waits for its provider tries again. The child has not ended, and its call stays open."""
+    """When a child run that waits for its provider tries again; None for any other fault. The call stays open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged(WorkMessage):
-    """A guard has judged an artifact."""
+    """The actor's message that a guard has judged an artifact."""
 
     verdict: Verdict
 
 
 RunMessage = Started | Generated | Faulted | Judged | ToolMessage | Control
-"""A message to the machine of a run. `Started` stands for the kind's own subclass: this message is itself the first
-event.
-"""
+"""A message to the machine of a run. A `Started` message has the kind's own subclass, and is itself the first event."""

@@ -14,7 +14,7 @@ run's own machine decided to end it.
 
 
 ReopenedBy = Literal["nothing", "resume", "limits", "requirement"]
-"""The condition for a finished run to go on: none, a person who resumes it, a raised limit, or another requirement."""
+"""What lets a finished run go on: nothing, a person who resumes it, a raised limit, or another requirement."""
 
 
 class Outcome(StrEnum):
@@ -32,7 +32,7 @@ FINAL: frozenset[str] = frozenset({Outcome.SUCCESS, Outcome.CANCELLED, UNDONE})
 
 
 class RunFinished(Event):
-    """The run ended. A kind that needs further fields has a subclass of this in its union of events."""
+    """The run ended. A kind that needs further fields has a subclass of `RunFinished`."""
 
     kind: Literal["run_finished"] = "run_finished"
     outcome: str
@@ -44,7 +44,7 @@ class RunFinished(Event):
     at: Seconds | None = None
     """The time of the end in UTC seconds since 1970, if it came from outside; else None."""
     mono: float | None = None
-    """The driver's monotonic seconds since its claim."""
+    """The seconds since the driver's claim, by a monotonic clock."""
 
     @property
     def final(self) -> bool:
@@ -53,7 +53,7 @@ class RunFinished(Event):
 
     @property
     def reopened_by(self) -> ReopenedBy:
-        """The condition for the run to go on."""
+        """What lets the run go on."""
         if self.final:
             return "nothing"
         if self.outcome == Outcome.FAILED or self.cause == "home_budget":
@@ -62,20 +62,20 @@ class RunFinished(Event):
 
     @property
     def early(self) -> bool:
-        """Whether the run ended with calls unspent. Another model or another requirement then lets it go on too."""
+        """Whether the run ended with calls unspent. If so, another model or another requirement lets it go on too."""
         return self.outcome == Outcome.BUDGET_EXHAUSTED and self.why.partition(":")[0] in EARLY
 
 
 NOT_WORTH_IT = "not_worth_it"
-"""The first words of the reason (up to a colon) if a run ends because no move reaches the value `stop_below`."""
+"""The words before the colon in the reason of a run that ended because no move reached the value `stop_below`."""
 STUCK = "stuck"
-"""The first words of the reason (up to a colon) if a run ends because its model repeats rejected artifacts."""
+"""The words before the colon in the reason of a run that ended because its model repeated rejected artifacts."""
 STUCK_FOR_GOOD = "stuck for good"
-"""The first words of the reason, up to a colon, of a run that ended because its deterministic model has nothing new to
-write.
+"""The words before the colon in the reason of a run that ended because its deterministic model would only repeat
+itself.
 """
 EARLY = (NOT_WORTH_IT, STUCK, STUCK_FOR_GOOD)
-"""The first words of the reasons of runs that end with calls unspent, because more calls would probably not help."""
+"""The words before the colon in the reasons of runs that ended early because more calls would probably not help."""
 
 
 def end_exhausted_run(limit: Limit) -> RunFinished:

@@ -1,4 +1,4 @@
-"""`evolve` of the common part of a run: its state after each event that every kind of agent has. Pure."""
+"""The function `evolve` for the common part of a run's state, that is, for the events of every kind of agent. Pure."""
 
 from collections.abc import Collection
 from typing import assert_never
@@ -66,7 +66,7 @@ TIMED = (TimedEvent, RunFinished)
 
 
 def evolve_run(run: RunState[C], event: CommonEvent) -> RunState[C]:
-    """Return the common part of the state after one of its events. The times are updated by `record_time`."""
+    """Return the common part of the state after an event. Only `record_time` updates the times."""
     match event:
         case CallRequested():
             calls_now, ledger = calls.record_request(run.calls, run.ledger, event, run.epoch)
@@ -143,9 +143,9 @@ def _ended_early(run: RunState[C]) -> bool:
 
 
 def _with_wait(run: RunState[C], event: WaitRequested) -> RunState[C]:
-    """Return the state with a wait.
+    """Return the state after a wait began.
 
-    If the wait is for a daily budget, a closed question about an earlier wait no longer counts.
+    If the wait is for a daily budget, a closed question about an earlier wait is forgotten.
     """
     paused = parking.begin_wait(run.calls, event, run.waits.get(event.request_id))
     asked = run.at_limit
@@ -181,7 +181,10 @@ def _with_tools(run: RunState[C], event: ToolEvent) -> RunState[C]:
 
 
 def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
-    """Return the state with changed settings. With another provider, the run stops waiting for the old one."""
+    """Return the state after settings changed.
+
+    After a change of the model, the run no longer waits for the old provider.
+    """
     changes = settings.message_for_children(run.changes, run.ledger, event)
     run = changed(run, changes=changes, renewing=run.renewing or event.strict)
     if event.model is not None or event.limits is not None:
@@ -202,10 +205,11 @@ def _with_settings(run: RunState[C], event: SettingsChanged) -> RunState[C]:
 
 
 def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: bool) -> RunState[C]:
-    """Return the common part with the time of an event. `working` says whether work was open before the event.
+    """Return the common part of the state with the time of an event.
 
-    Only the events in `TIMED` have a time. Active time is counted in the driver's monotonic seconds. The wall clock is
-    used if the records of an epoch have no monotonic seconds, as in a simulation.
+    `working` says whether work was open before the event. Only the events in `TIMED` have a time. Active time is
+    counted in the driver's monotonic seconds. The wall clock is used if the records of an epoch have no monotonic
+    seconds, as in a simulation.
     """
     if event.at is None or (event.mono is None and isinstance(event, SettingsChanged)):
         return run  # It may come before the takeover that follows it.
@@ -223,9 +227,10 @@ def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: b
 
 
 def drop_open_work(run: RunState[C], nodes: Collection[str]) -> RunState[C]:
-    """Return the common part of a run without the open work for the given nodes.
+    """Return the common part of a run's state without the open work for the given nodes.
 
-    Their reservations are charged as unknown. A call of a tool that is not repeatable stays open, and runs to its end.
+    The work's reservations are charged as unknown. A call of a tool that is not repeatable stays open, and runs to its
+    end.
     """
     open_calls, ledger = calls.withdraw_calls(run.calls, run.ledger, nodes)
     left = tools.withdraw_calls(run.tools, nodes)

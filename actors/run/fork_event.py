@@ -1,4 +1,4 @@
-"""The event that begins a fork, and what the fork's state knows of the other run. Pure."""
+"""The event that begins a fork, and the fork's data about the other run. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class MadeCall(Value):
     tool: str
     step: str
     arguments: str
-    """The hash of its arguments."""
+    """The hash of the call's arguments."""
 
     @classmethod
     def of(cls, request: ToolRequested) -> "MadeCall":
@@ -32,7 +32,7 @@ class MadeCall(Value):
 class Forked(TimedEvent):
     """The fork began.
 
-    The records before this event are copies of another run's records. From here on the two runs are independent.
+    The records before this event are copies of another run's records. After this event the two runs are independent.
     """
 
     texts: ClassVar[tuple[str, ...]] = ("pinned",)
@@ -42,9 +42,9 @@ class Forked(TimedEvent):
     seq: int
     """The number of the other run's last record before the fork."""
     hash: str
-    """The hash of that last shared record in the other run's chain, in hex."""
+    """The hash of the other run's last record before the fork, in hex."""
     limits: StoredLimits
-    """The limits of the fork. Only its own work counts against them."""
+    """The limits of the fork. Only the fork's own work counts against these limits."""
     pinned: str = ""
     """The JSON of the fork's configuration; empty if the other run has the same configuration."""
     made: tuple[MadeCall, ...] = ()
@@ -54,13 +54,12 @@ class Forked(TimedEvent):
 
 
 class Fork(NamedTuple):
-    """The facts about the other run, with whose records the fork begins."""
+    """The facts about the run whose first records the fork has copied."""
 
     origin: str
     seq: int
     used: Amount
-    """The amount that the other run had used or reserved at the place of the fork. It does not count against the fork's
-    limits.
+    """The amount that the other run had used or reserved before the fork. It does not count against the fork's limits.
     """
     made: tuple[MadeCall, ...]
     workspace: str = ""

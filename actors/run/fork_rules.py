@@ -1,7 +1,7 @@
-"""Forks: a run that begins with the first records of another run and then goes on independently. Pure.
+"""Forks. A fork is a run that begins with the first records of another run and then goes on independently. Pure.
 
-A fork copies these records, so it does not depend on the other run. The event after them sets the fork's own budget,
-and decides about open work: `docs/explanation/forks.md`.
+A fork copies these records, so it does not depend on the other run. The event after these records sets the fork's own
+budget, and decides about open work: `docs/explanation/forks.md`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
 
 
 def _reopen_calls(calls: Calls[C]) -> Calls[C]:
-    """Return the calls of a fork: the open calls have no driver, and the failed calls have had no pauses."""
+    """Return the calls of a fork. The open calls have no driver, and the failed calls have their full patience."""
     opened: Mapping[str, OpenCall[C]] = {
         name: OpenCall(open_call.request, OF_ORIGIN) for name, open_call in calls.open.items()
     }
@@ -68,9 +68,9 @@ def _reopen_questions(questions: Questions, at: float) -> Questions:
 
 
 def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
-    """Return an open call without its process, which belongs to the other run.
+    """Return an open call of a tool without its process, which belongs to the other run.
 
-    The call's phase says whether to ask a person first.
+    In the phase `settled`, a person is asked before the call is made.
     """
     if tool.phase == "asked":
         return replace(tool, epoch=OF_ORIGIN, certain=True)
@@ -85,16 +85,19 @@ def _was_made_before_fork(request: ToolRequested, made: Iterable[MadeCall]) -> b
 
 
 def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> Tools:
-    """Return the open calls. The requested call waits for a person's answer if the other run has made it already."""
+    """Return the open calls after a request.
+
+    If the other run has already made the requested call, a person is asked first.
+    """
     if fork is None or not _was_made_before_fork(request, fork.made):
         return tools
     return {**tools, request.request_id: replace(tools[request.request_id], phase="settled", forked=True)}
 
 
 def calls_before_fork(events: Iterable[Any]) -> tuple[MadeCall, ...]:
-    """Return the calls of tools that are not repeatable and were begun after the place of a fork.
+    """Return the calls of unrepeatable tools that the other run began after the place of the fork.
 
-    `events` are all events of the other run. A flag with each event says whether the event comes after that place.
+    `events` are all events of the other run. The flag of each event says whether the event comes after that place.
     """
     requests: dict[str, ToolRequested] = {}
     calls_made: dict[MadeCall, None] = {}

@@ -1,8 +1,9 @@
 """The names of calls and waits. Journals store these names, so their form never changes.
 
-A call asks a model or another generator for one reply, about one *node*: usually an attempt at a step. Each kind of
-agent decides how its nodes are named. The part of a node's name before a slash is the step. The first call about a node
-has the node's name. A second call has `/c` after this name. Further tries of a call have `.tTRY` after the call's name.
+A call requests one reply of a model or of another generator. It is about one *node*, which is usually an attempt at a
+step. Each kind of agent has its own names for nodes. The part of a node's name before a slash is the step. The first
+call about a node has the node's name. A second call has this name with the suffix `/c`. A further try of a call has the
+call's name with the suffix `.tTRY`.
 """
 
 import re
@@ -11,7 +12,7 @@ from runtime.core.events import text_hash
 
 _ATTEMPT = re.compile(r"\.a\d+")
 SECOND_CALL = "/c"
-"""The suffix that a node's second call has in its name. That call classifies the result of the first call."""
+"""The suffix of the name of a node's second call, which classifies the result of the first call."""
 
 
 def try_id(call: str, try_number: int) -> str:
@@ -20,22 +21,22 @@ def try_id(call: str, try_number: int) -> str:
 
 
 def call_of(request_id: str) -> str:
-    """Return the name of the call that a request is a try of."""
+    """Return the name of a call from the id of a request for one of its tries."""
     return request_id.partition(".t")[0]
 
 
 def node_of(request_id: str) -> str:
-    """Return the node that a request for a call is about."""
+    """Return the node of a call from the id of a request for the call."""
     return call_of(request_id).removesuffix(SECOND_CALL)
 
 
 def visit_of(request_id: str) -> str:
-    """Return a name that all calls of a node's visit share, and that no other call has."""
+    """Return the name of a visit from the id of a request. All calls of the visit give the same name."""
     return _ATTEMPT.sub("", call_of(request_id))
 
 
 def step_of(node: str) -> str:
-    """Return the step of a node, or of a request about a node."""
+    """Return the step from the name of a node, or from the id of a request about the node."""
     return node.partition("/")[0]
 
 
@@ -70,12 +71,12 @@ def backoff_id(request_id: str) -> str:
 
 
 def child_run(run: str, node: str) -> str:
-    """Return the id of the child run of an attempt. It is the same for every try, also after a crash."""
+    """Return the id of the child run of an attempt. The id is the same for every try, also after a crash."""
     return f"{run}.{text_hash(node)[:8]}"
 
 
 def parent_of(child: str) -> str:
-    """Return the id of a child run's parent, the run that has it as a step."""
+    """Return the id of the parent run of a child run."""
     return child.rpartition(".")[0]
 
 

@@ -1,4 +1,4 @@
-"""The messages that people post to a run, and their checks. The checks also run before a message is posted. Pure.
+"""The messages that people send to a run, and their checks. The checks also run before a message is sent. Pure.
 
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, both with `via` and
 `person` if these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), `{"kind": "note",
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from runtime.core.messages import Mailed
 
 MESSAGE_MAX = 10_000
-"""The largest number of characters in one note or requirement. Longer material belongs in the problem of a new run."""
+"""The largest number of characters in one note or requirement. Put longer texts into the problem of a new run."""
 PERSON_MAX = 32
 """The largest number of characters in the name of a person who answers through a link."""
 MESSAGES_MAX = 100
@@ -50,11 +50,11 @@ KINDS: tuple[MessageKind, ...] = ("note", "requirement")
 
 
 class ForPeopleOnly(UsageProblem):
-    """A program tried to answer or decline a question that is only for people."""
+    """A program tried to answer or decline a question that only a person may answer."""
 
 
 class NoteTold(TimedEvent):
-    """The user sent a note. Later prompts show it, and it changes nothing else."""
+    """The user sent a note. Later prompts show the note, which changes nothing else."""
 
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["note_told"] = "note_told"
@@ -63,7 +63,7 @@ class NoteTold(TimedEvent):
 
 
 class RequirementTold(TimedEvent):
-    """The user sent a requirement. Later prompts show it, and a planning run replans."""
+    """The user sent a requirement. Later prompts show the requirement, and a planning run replans."""
 
     texts: ClassVar[tuple[str, ...]] = ("text",)
     kind: Literal["requirement_told"] = "requirement_told"
@@ -72,7 +72,7 @@ class RequirementTold(TimedEvent):
 
 
 class MailRefused(TimedEvent):
-    """A person's message was refused. The run goes on as if the message had not come."""
+    """A person's message was refused. The message has no effect on the run."""
 
     kind: Literal["mail_refused"] = "mail_refused"
     key: str
@@ -100,7 +100,7 @@ class UserMessage:
     """A `requirement` changes the task. A `note` is only shown in later prompts."""
     text: str
     place: int
-    """Its number among all messages and answers that people sent to the run, from 1."""
+    """The number of the message among all messages and answers that people sent to the run, from 1."""
     seen: bool = False
 
 
@@ -114,13 +114,13 @@ def next_place(messages: Messages, questions: Questions) -> int:
 
 
 def add_message(messages: Messages, event: NoteTold | RequirementTold, place: int) -> Messages:
-    """Return the messages with one more."""
+    """Return the messages with a further message."""
     kind: MessageKind = "note" if isinstance(event, NoteTold) else "requirement"
     return (*messages, UserMessage(kind, event.text, place))
 
 
 def mark_seen(messages: Messages) -> Messages:
-    """Return the messages, all marked as seen, after a prompt with them was sent."""
+    """Return the messages, all marked as seen, after they were sent in a prompt."""
     if all(message.seen for message in messages):
         return messages
     return tuple(replace(message, seen=True) for message in messages)
@@ -135,7 +135,7 @@ def accept_mail(
     never_strict: str,
     finished: bool = False,
 ) -> InboxEvent:
-    """Return the event of a person's message: its effect, or its refusal."""
+    """Return the event that records the effect of a person's message, or its refusal."""
     body = body_of(message.body)
     at, mono = message.at, message.mono
     question, via = str(body.get("question", "")), str(body.get("via") or "")
@@ -168,7 +168,7 @@ def accept_mail(
             case "requirement":
                 return RequirementTold(at=at, mono=mono, text=check_message(messages, body.get("text")))
             case _:
-                return refuse_message(message, "not a message that a run understands")
+                return refuse_message(message, "the run does not know this kind of message")
     except UsageProblem as problem:
         return refuse_message(message, problem.cause)
 
@@ -179,11 +179,11 @@ def refuse_message(message: "Mailed", reason: str) -> MailRefused:
 
 
 def _model_change(question: Question, answer: str, change: object, ledger: Ledger, at: float) -> Mapping[str, Any]:
-    """Return the checked settings of the model in an answer to a question at a limit; empty for other answers."""
+    """Return the checked settings of the model that an answer at a limit names; empty if the answer names no model."""
     if question.request.reached is None or not answer.startswith(OTHER_MODEL):
         return {}
     if not isinstance(change, dict) or change.keys() - MODEL_KEYS:
-        raise UsageProblem("the message lacks the price and the settings of the model that the answer names")
+        raise UsageProblem("the message does not have the price and the settings of the model that the answer names")
     change_of(ledger, change, at)
     return change
 
@@ -192,29 +192,29 @@ def normalise_answer(questions: Questions, name: str, answer: object, via: str, 
     """Return an answer in its normal form. `via` is the interface by which the answer came; empty if it is unknown.
 
     `person` is the name of the person who answers, if known. An answer to a withdrawn or expired question is accepted
-    too, so no answer is lost. Raises `UsageProblem` with the reason if the answer is not accepted, and `ForPeopleOnly`
-    if a program may not give it. The question stays as it is.
+    too, so no answer is lost. The question is not changed. Raises `UsageProblem` with the reason if the answer is not
+    accepted, and `ForPeopleOnly` if no program may give it.
     """
     _check_open(questions, name, "clarification_answered", via, person)
     return normal_answer(questions[name].request.answer_schema, answer)
 
 
 def check_decline(questions: Questions, name: str, via: str, person: str = "") -> None:
-    """Raise `UsageProblem` if a question cannot be declined, `ForPeopleOnly` if a program may not do that."""
+    """Raise `UsageProblem` if a question cannot be declined, and `ForPeopleOnly` if no program may decline it."""
     _check_open(questions, name, "clarification_declined", via, person)
 
 
 def check_message(messages: Messages, text: object) -> str:
     """Return the stored text of a note or requirement.
 
-    Raises `UsageProblem` if it is empty or too long, or if the run has too many.
+    Raises `UsageProblem` if the text is empty or too long, or if the run has too many messages.
     """
     if not isinstance(text, str) or not text.strip():
-        raise UsageProblem("there is nothing in this message")
+        raise UsageProblem("the message is empty")
     if len(text) > MESSAGE_MAX:
-        raise UsageProblem(f"a message has at most {MESSAGE_MAX} characters, this one has {len(text)}")
+        raise UsageProblem(f"a message may have at most {MESSAGE_MAX} characters, but this message has {len(text)}")
     if len(messages) >= MESSAGES_MAX:
-        raise UsageProblem(f"a run takes at most {MESSAGES_MAX} messages")
+        raise UsageProblem(f"a run accepts at most {MESSAGES_MAX} notes and requirements")
     return make_storable(text).strip()
 
 
@@ -227,9 +227,9 @@ def _check_open(questions: Questions, name: str, kind: str, via: str, person: st
     if not question.can_take(kind):
         raise UsageProblem(f"question {name!r} is closed: it was {question.status}")
     if via and via not in PEOPLE and question.request.people_only:
-        raise ForPeopleOnly("only a person may answer this")
+        raise ForPeopleOnly("only a person may answer this question")
     if person and not question.asks(person):
-        raise UsageProblem(f"{person} is not asked this question")
+        raise UsageProblem(f"{person} has not been asked this question")
 
 
 def read_edit(
@@ -239,24 +239,24 @@ def read_edit(
 ) -> dict[str, Any]:
     """Return the edited plan in the body of a message, as JSON.
 
-    `place` has the `revision` that can be edited now, and perhaps further keys. The body must have the same values.
+    `place` has the current `revision`, and perhaps further keys. The body must have the same values for these keys.
     Raises `UsageProblem` for other values, for a body without a plan, and for the first finding of `check`.
     """
     if any(body.get(key) != value for key, value in place.items()):
-        raise UsageProblem(f"the plan was changed meanwhile: it is revision {place['revision']} now")
+        raise UsageProblem(f"the plan has changed since you opened it: its revision is now {place['revision']}")
     text = str(body.get("plan") or "")
     if len(text) > EDIT_BYTES_MAX:
-        raise UsageProblem(f"the plan has more than {EDIT_BYTES_MAX:,} bytes")
+        raise UsageProblem(f"the edited plan has more than {EDIT_BYTES_MAX:,} bytes")
     value = body_of(text)
     if not isinstance(value.get("steps"), list):
-        raise UsageProblem("it is no plan")
+        raise UsageProblem("the message has no plan with steps")
     if found := check(value):
         raise UsageProblem(found[0].message)
     return value
 
 
 def edit_fields(body: Mapping[str, Any], message: "Mailed") -> dict[str, Any]:
-    """Return fields of the event of an edit: when the edit came, by which interface, and from whom."""
+    """Return fields for the event of an edit: the time, the interface and the person."""
     person = make_storable(str(body.get("person") or ""))[:PERSON_MAX]
     return {"at": message.at, "mono": message.mono, "via": read_via(body.get("via")), "person": person}
 

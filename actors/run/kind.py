@@ -1,7 +1,8 @@
-"""Kinds of agents: one value has everything that the engine and the interfaces need to know about a kind.
+"""Kinds of agents. A `Kind` has everything that the engine and the interfaces need to know about a kind.
 
-An entry point of the group `replan.kinds` registers a kind. Its name is the kind's name, and its value is the import
-path of a `Kind`. Then `runs, show, questions, answer, tell, cancel, resume, log, host` work for its runs.
+An entry point of the group `replan.kinds` registers a kind. The name of the entry point is the kind's name, and its
+value is the import path of a `Kind`. Then `runs, show, questions, answer, tell, cancel, resume, log, host` work for
+runs of the kind.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -48,27 +49,27 @@ class ChildRun:
     """A run that makes the result of a step of another run. The two runs may be of different kinds."""
 
     run: str
-    """Its id, which `actors.run.ids.child_run` makes from the parent's id."""
+    """The id of the child run, which `actors.run.ids.child_run` makes from the parent's id."""
     kind: str
     title: str
     first: Callable[[float], Started]
-    """Returns its first event, from the time in UTC seconds since 1970."""
+    """Returns the first event of the child run. The argument is the time in UTC seconds since 1970."""
     change: Mapping[str, Any] = field(default_factory=dict)
     """The message with changed settings for the child run (`actors.run.settings`); empty if nothing changed."""
     tell: Callable[["LimitNear"], Awaitable[object]] = _tell_nobody
-    """Tells the parent run of warnings about limits."""
+    """Sends warnings about limits to the parent run."""
 
 
 DriveChild = Callable[[ChildRun], Awaitable[Any]]
-"""Drives a child run to its end and returns its last state; None if its driver was parked before that.
+"""Drives a child run to its end, and returns its last state; None if the child run was parked before its end.
 
-A child that has begun goes on from the end of its journal. A finished child is only read, unless it has failed. If the
-child waits for its provider, its state is returned as well. Raises `Halted` for a run that only a person can continue.
+A child that has begun goes on from the end of its journal. A finished child is only read, unless it has failed. The
+state is also returned if the child waits for its provider. Raises `Halted` for a run that only a person can continue.
 """
 
 
 Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
-"""Asks a failed provider whether it is up. Returns the provider's fault; None if the provider is up."""
+"""Checks whether a failed provider is up. Returns the provider's fault; None if the provider is up."""
 
 
 def no_limit(_model: str = "", /) -> AbstractAsyncContextManager[None]:
@@ -77,7 +78,7 @@ def no_limit(_model: str = "", /) -> AbstractAsyncContextManager[None]:
 
 
 async def _refuse_child(child: ChildRun) -> Any:
-    raise UsageProblem("no child runs can be driven here", place=child.run)
+    raise UsageProblem("this process cannot drive child runs", place=child.run)
 
 
 @dataclass(frozen=True)
@@ -85,28 +86,30 @@ class Resources:
     """The resources that the driving process provides to a run's actors."""
 
     model: Any
-    """The open model (`runtime.models.port.Model`) that `Kind.model` names; None if `Kind.model` names no model."""
+    """The model (`runtime.models.port.Model`) of `Kind.model`, opened; None if the run uses no model."""
     clock: "Clock"
     registry: Any = None
-    """All guards and generators by name (`actors.handlers.generators.Registry`): built in, installed and passed in."""
+    """All guards and generators by name (`actors.handlers.generators.Registry`): built-in, installed and passed by the
+    user.
+    """
     root: Path = field(default_factory=Path)
     environment: Mapping[str, str] = field(default_factory=dict)
     home: Path = field(default_factory=Path)
     threads: bool = True
     """Whether slow work may run in threads; False in a simulation."""
     probe: Probe | None = None
-    """Asks without cost whether the model's provider is up; None for a model in this process."""
+    """Checks without cost whether the model's provider is up; None for a model in this process."""
     slot: "CallSlot" = no_limit
     """The context manager around each call to the model. It waits for a free slot of the model's provider."""
     drive_child: DriveChild = _refuse_child
 
 
 class PreparedRun(Protocol):
-    """A run that may begin: all of it is resolved and checked, and nothing is written yet."""
+    """A run that is ready to begin. Its input is resolved and checked, and nothing is written yet."""
 
     @property
     def kind(self) -> str:
-        """The name of its kind."""
+        """The name of the run's kind."""
         ...
 
     @property
@@ -121,7 +124,7 @@ class PreparedRun(Protocol):
 
     @property
     def other_models(self) -> Sequence[str]:
-        """The models that its steps use in addition to the run's own model, in the form of `--model`."""
+        """The models that the steps use in addition to the run's own model, in the form of `--model`."""
         ...
 
     def first(self, run: str, at: float) -> Started:
@@ -147,29 +150,31 @@ class Setup:
     """The home's daily budget in dollars; None if there is no budget. With a budget, the model's price must be known.
     """
     call_seconds: float = CALL_SECONDS
-    """The time limit of one call of the model in seconds, if nobody sets another."""
+    """The default time limit of one call of the model, in seconds."""
     call_seconds_of: Callable[[str], float] = lambda _: CALL_SECONDS
-    """Returns the usual time limit of a call of another model, in seconds."""
+    """Returns the default time limit of a call of another model, in seconds."""
     price_of: Callable[[str], Price | None] = lambda _: None
-    """Returns the price of another model; None if it is unknown. Raises `UsageProblem` if there is no such model."""
+    """Returns the price of another model; None if it is unknown. Raises `UsageProblem` if the model does not exist."""
     settings_of: Callable[[str], ModelSettings] = lambda _: ModelSettings()
     """Returns the settings that the user has configured for a model."""
     profile_of: Callable[[str], "ModelProfile | None"] = lambda _: None
-    """Returns the measured profile of a model; None if there is no profile. Raises `UsageProblem` for a wrong file."""
+    """Returns the measured profile of a model; None if there is no profile. Raises `UsageProblem` if the file of
+    profiles is invalid.
+    """
 
     def check_price(self, *, limited: bool, others: Mapping[str, Price | None] = MappingProxyType({})) -> None:
-        """Raise `UsageProblem` if money is limited, by the run (`limited`) or by the day, and a price is unknown.
+        """Raise `UsageProblem` if a price is unknown although the run (`limited`) or the day has a limit of money.
 
-        `others` are the prices of further models of the run, by name.
+        `others` has the prices of further models of the run, by name.
         """
         unknown = [name for name, price in ((self.model, self.price), *others.items()) if price is None]
         if not unknown or not (limited or self.daily_usd is not None):
             return
         cause, place = f"the price of {unknown[0]!r} is not known", "max_cost" if limited else "home_budget.usd"
-        hint = "give its price under prices in config.yaml, or limit home_budget by calls"
+        hint = "give its price under `prices` in config.yaml, or limit `home_budget` by calls"
         if limited:
             keys = "input_usd_per_mtok and output_usd_per_mtok"
-            hint = f"give {keys} under prices in config.yaml, or limit calls or tokens"
+            hint = f"give {keys} under `prices` in config.yaml, or limit calls or tokens"
         raise UsageProblem(cause, place=place, hint=hint)
 
 
@@ -186,12 +191,12 @@ def _run_state(state: Any) -> RunState[Any] | None:
 
 
 def _refuse_preparation(_: Any, __: Setup) -> PreparedRun:
-    raise UsageProblem("runs of this kind are started by the program that provides it")
+    raise UsageProblem("only the program that provides this kind can start its runs")
 
 
 def _refuse_other_workflow(_: Any, workflow: str | None, __: str | None, ___: Setup) -> ForkConfig:
     place = "policy" if workflow is None else "workflow"
-    raise UsageProblem(f"runs of this kind take no other {place}", place=place, hint="leave it out")
+    raise UsageProblem(f"a fork of this kind of run cannot use another {place}", place=place, hint="leave it out")
 
 
 def _refuse_correction(_: Any, __: str) -> Mapping[str, Any] | None:
@@ -202,15 +207,15 @@ def _refuse_correction(_: Any, __: str) -> Mapping[str, Any] | None:
 class Kind(Generic[S, E]):
     """A kind of agent. `E` is the union of its events. All functions but `actors` are pure.
 
-    `S` is the state of a run that has begun. Only the machine knows runs without events.
+    `S` is the type of the state of a run that has begun. Only the machine handles runs without events.
     """
 
     name: str
-    """Its name, which every run stores. Frozen."""
+    """The name of the kind. Runs store the name, so it must never change."""
     machine: "RunMachine[S, E]"
-    """Its machine. A machine has no state, so one value serves all runs."""
+    """The machine of the kind's runs. It has no state, so all runs share one machine."""
     codec: Codec[E]
-    """The codec of the kind's events, with the version of their format."""
+    """The codec of the kind's events. It has the version of their format."""
     actors: (
         "Callable[[S, Resources], Sequence[Actor[Any, Any]] | AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]]"
     )
@@ -220,48 +225,50 @@ class Kind(Generic[S, E]):
     model: Callable[[S], str | None] = lambda _: None
     """Returns the model of a begun run, in the form of `--model`; None if the run uses no model."""
     step_models: Callable[[S], Mapping[str, str]] = lambda _: {}
-    """Returns the models that steps of a begun run use in place of the run's model, by step."""
+    """Returns the models of steps that do not use the run's model, by step."""
     children: Callable[[S], Sequence[str]] = lambda _: ()
     """Returns the ids of the child runs of a begun run, the oldest first."""
     run_state: Callable[[S], RunState[Any] | None] = _run_state
     """Returns the part of a state that every kind has; None before the run has begun."""
     made_from: Callable[[S], str] = lambda _: ""
-    """Returns the id of the run whose result, such as a plan, a begun run was made from; empty if there is no such run.
+    """Returns the id of the earlier run whose result, such as a plan, a begun run uses; empty without an earlier run.
     """
     title: Callable[[S], str | None] = lambda _: None
-    """Returns the title with which a begun run was admitted, for checks; None if the run's records have no title."""
+    """Returns the title of a begun run from its records, for checks; None if the records have no title."""
     purpose: Callable[[Replied], str] = lambda event: step_of(event.request_id)
     """Returns the purpose of a reply. A scripted model has a list of replies for each purpose."""
     missing: Callable[[S, Any], Sequence[str]] = lambda _, __: ()
-    """Returns the plug-ins that a begun run needs and that the registry does not have, such as `guard 'mine'`."""
+    """Returns the plug-ins that a begun run needs but the registry lacks, such as `guard 'mine'`."""
     drift: Callable[[E, S, Resources], str] = lambda _, __, ___: ""
     """Returns a line about changes of a run's files since its first event; empty if nothing has changed."""
     log_fields: Callable[[E, S], Mapping[str, str | int]] = records.log_fields
-    """Returns the subject of an event, for logs and actors: `step`, `node`, `branch` or the kind's own fields."""
+    """Returns fields about the subject of an event, for logs and actors: `step`, `node`, `branch` or the kind's own
+    fields.
+    """
     correction: Callable[[S, str], Mapping[str, Any] | None] = _refuse_correction
-    """Returns the message for a text that sets a value, such as `FIELD=VALUE`; None for a plain note.
+    """Returns the message to send for a text that sets a value, such as `FIELD=VALUE`; None for a plain note.
 
     Raises `UsageProblem` with the reason if the run cannot accept it.
     """
     fork_workspace: Callable[[Iterable[tuple[E, S]]], ForkWorkspace | None] = lambda _: None
-    """Returns the workspace to copy for a fork; None if there is no workspace. It reads the run's events, with the
-    state after each event.
+    """Returns the workspace to copy for a fork; None if there is none. The argument has each event with the state after
+    it.
     """
     in_workspace: Callable[[S, str], str] = lambda _, __: ""
-    """Returns the configuration of a run, as JSON, changed to work in another workspace, given by its absolute path."""
+    """Returns the configuration of a run as JSON, with another workspace. The argument is its absolute path."""
     learner: Callable[[E], Callable[[Sequence[E]], E] | None] = lambda _: None
-    """Returns a function that changes the given first event of a new run; None if nothing changes. The function gets
-    the last events of the home's newest finished runs of this kind.
+    """Returns a function that changes the first event of a new run; None if the event stays unchanged. The function
+    gets the last events of the newest finished runs of this kind in the home.
     """
     fork_config: Callable[[S, str | None, str | None, Setup], ForkConfig] = _refuse_other_workflow
     """Returns the configuration of a fork with another workflow, another policy, or both. Raises `UsageProblem`."""
-    undo_problem: Callable[[S], str] = lambda _: "only what an execution did can be undone"
+    undo_problem: Callable[[S], str] = lambda _: "only the actions of an execution can be undone"
     """Returns why a run's actions cannot be undone, as a clause; empty if they can be undone."""
     diagram: Callable[[str, Path], str | None] = lambda _, __: None
     """Returns the Mermaid diagram of a file from which runs of this kind start; None for a file of another kind.
 
-    The file is given by its shipped name or its path, with the folder of the shipped files. Raises `UsageProblem` if it
-    is unreadable.
+    The arguments are the file's shipped name or path, and the folder of the shipped files. Raises `UsageProblem` if the
+    file is unreadable.
     """
     views: Views[S, E] = field(default_factory=Views)
     interface: str = ""
@@ -272,15 +279,15 @@ class Kind(Generic[S, E]):
 
     @property
     def takes_other_rules(self) -> bool:
-        """Whether a fork of its runs can use another workflow or policy."""
+        """Whether a fork of a run of the kind can use another workflow or policy."""
         return self.fork_config is not _refuse_other_workflow
 
     @property
     def takes_values(self) -> bool:
-        """Whether people can send values to its runs (`FIELD=VALUE`)."""
+        """Whether people can send values (`FIELD=VALUE`) to runs of the kind."""
         return self.correction is not _refuse_correction
 
     @property
     def format(self) -> int:
-        """The version of the format of its events, which is stored with every run."""
+        """The version of the format of the kind's events. It is stored with every run."""
         return self.codec.format

@@ -1,8 +1,8 @@
-"""The limits that a person may set for a run of any kind, and the settings of its calls, in one table. Pure.
+"""The table of the limits and of the settings of calls that a person may set for a run of any kind. Pure.
 
-The table has the name, unit, bounds and help of each limit. All interfaces are made from this table: options of the
-command line, keywords of Python, bodies of HTTP, arguments of MCP, forms of the page, ceilings in the config file, and
-rows of the documentation. A limit has the same name in all interfaces. The amounts that a run may use are in
+The table has the name, unit, bounds and help of each limit. All interfaces are generated from this table: options of
+the command line, keywords of Python, bodies of HTTP, arguments of MCP, forms of the page, ceilings in the config file,
+and rows of the documentation. A limit has the same name in all interfaces. The amounts that a run may use are in
 `runtime.core.ledger.Limits`.
 """
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # The help of the command line loads no pydantic.
     from runtime.core.ledger import Limit, Limits
 
 Unit = Literal["count", "dollars", "time", "chance", "switch", "settings", "choice"]
-"""The unit of a limit: whole numbers, dollars, a length of time, a number from 0 to 1, a switch (true or false),
-settings (names with values), or a choice among words.
+"""The unit of a limit. `count`: a whole number. `dollars`: an amount of money. `time`: a length of time. `chance`: a
+number from 0 to 1. `switch`: true or false. `settings`: names with values. `choice`: one of several words.
 """
 Duration = float | str
 """A length of time: a number of seconds, or a text such as `90s`, `15m`, `2h` or `1d`."""
@@ -35,51 +35,52 @@ class LimitSpec:
     """The facts about one limit, for all interfaces."""
 
     help: str
-    """Its meaning, in one sentence."""
+    """The meaning of the limit, in one sentence."""
     label: str
-    """Its label in forms, in a few words."""
+    """The label of the limit in forms, in a few words."""
     unit: Unit
-    """The unit of its values."""
+    """The unit of the limit's values."""
     most: float
     """The largest value. A larger value is taken for a typing error. Up to this value, sums are exact and years have
     four digits.
     """
     key: str
-    """Its key in the message that changes a run (`actors.run.settings`)."""
+    """The key of the limit in a message that changes a run (`actors.run.settings`)."""
     ceiling: bool = False
     """Whether the config file may set a maximum for the limits that clients of a server set."""
 
     choices: tuple[str, ...] = ()
-    """The words of a choice."""
+    """The allowed words, if the unit is `choice`."""
     noun: str = ""
-    """What it counts, in the singular; empty for a limit that a run cannot use up."""
+    """The word for one unit, such as `call`; empty for a limit that a run cannot use up."""
     end: str = ""
-    """Why a run ends at it; empty for a limit that a run cannot reach."""
+    """The reason for the end of a run at this limit; empty for a limit that a run cannot reach."""
     near: str = ""
     """The warning about a limit of time, in which `{}` stands for the time."""
     used: str = ""
     """The beginning of the question at a limit of time, in which `{}` stands for the time."""
     suffix: str = ""
-    """The words after an amount of time, if it is not time by the clock."""
+    """The words after an amount of active time; empty for time by the clock."""
     workflow: str = ""
-    """The workflow key that sets its usual value; empty if workflows do not set it."""
+    """The workflow key that sets the default; empty if workflows cannot set the limit."""
     plain: bool = False
-    """Whether the command line also accepts a number of seconds without a unit, because nobody would read it as
-    minutes.
-    """
+    """Whether the command line also accepts a number without a unit as seconds. Nobody would read it as minutes."""
 
     @property
     def of_run(self) -> bool:
-        """Whether it limits the whole run. If so, a run that has ended at the limit can go on with a higher limit."""
+        """Whether the limit is for the whole run, and not for single calls.
+
+        A run that has ended at the limit can go on with a higher limit.
+        """
         return self.key not in ("timeout_seconds", "output_tokens_max", "model_settings")
 
     @property
     def described(self) -> str:
-        """The help text for interfaces that also accept a length of time as a number."""
+        """The help text, for interfaces that also accept a number of seconds."""
         return f"{self.help} A number of seconds, or a text such as 15m." if self.unit == "time" else self.help
 
     def fits(self, value: object) -> bool:
-        """Return whether a value has its type and lies within its bounds."""
+        """Return whether a value has the limit's type and lies within the limit's bounds."""
         if self.unit == "switch":
             return value is True
         if self.unit == "choice":
@@ -89,22 +90,22 @@ class LimitSpec:
         return (value >= 0 if self.unit == "chance" else value > 0) and value <= self.most  # False for NaN.
 
     def expected(self, value: object) -> str:
-        """Return why a value does not fit, in words."""
+        """Return in words why a value does not fit."""
         most, given = f"{self.most:,}", f"not {value!r}"[:60]
         match self.unit:
             case "switch":
-                return f"it is True or False, {given}"
+                return f"the value must be True or False, {given}"
             case "choice":
-                return f"it is {' or '.join(self.choices)}, {given}"
+                return f"the value must be {' or '.join(self.choices)}, {given}"
             case "chance":
-                return f"a limit is a number from 0 to 1, {given}"
+                return f"the limit must be a number from 0 to 1, {given}"
             case "count":
-                return f"a limit is a whole number above 0, at most {most}, {given}"
+                return f"the limit must be a whole number above 0, at most {most}, {given}"
             case _:
-                return f"a limit is a number above 0, at most {most}, {given}"
+                return f"the limit must be a number above 0, at most {most}, {given}"
 
     def value(self, amount: float) -> float:
-        """Return an amount of a ledger in the unit in which people give the limit."""
+        """Return an amount of a ledger in the unit that people use, such as dollars for micro-dollars."""
         from runtime.core.ledger import MICRO  # noqa: PLC0415 -- the help of the command line loads no pydantic
 
         return amount / MICRO if self.unit == "dollars" else amount
@@ -130,7 +131,7 @@ class LimitSpec:
 
 
 class RunLimits(TypedDict, total=False):
-    """The limits that are set for a run. A limit that is missing or None has its usual value."""
+    """The limits that are set for a run. A limit that is missing or None has its default."""
 
     max_calls: Annotated[
         int | None,
@@ -176,7 +177,7 @@ class RunLimits(TypedDict, total=False):
         Duration | None,
         LimitSpec(
             "End the run after this time, such as 2h.",
-            "Ends after, such as 2h",
+            "Time until the end, such as 2h",
             "time",
             10**10,
             "deadline",
@@ -189,7 +190,7 @@ class RunLimits(TypedDict, total=False):
         Duration | None,
         LimitSpec(
             "Limit how long models, tools and guards work; waiting does not count.",
-            "Works for, such as 30m",
+            "Active time, such as 30m",
             "time",
             10**10,
             "active_seconds",
@@ -197,7 +198,7 @@ class RunLimits(TypedDict, total=False):
             noun="active second",
             end="no active time left",
             near="{} of active time are used",
-            used="The run has worked for the {} that it may work",
+            used="The run has used its {} of active time",
             suffix=" of work",
         ),
     ]
@@ -205,7 +206,7 @@ class RunLimits(TypedDict, total=False):
         Duration | None,
         LimitSpec(
             "Wait at most this long for a provider that is down; default 10m.",
-            "Waits for a provider for, such as 10m",
+            "Longest wait for a provider, such as 10m",
             "time",
             10**10,
             "patience_seconds",
@@ -214,8 +215,8 @@ class RunLimits(TypedDict, total=False):
     stop_below: Annotated[
         float | None,
         LimitSpec(
-            "Policy belief: the least chance per call of a move.",
-            "Stop below a chance per call of",
+            "Policy belief: stop below this chance of success per call.",
+            "Stop below this chance per call",
             "chance",
             1,
             "stop_below",
@@ -235,7 +236,7 @@ class RunLimits(TypedDict, total=False):
     at_limit: Annotated[
         Literal["ask", "stop"] | None,
         LimitSpec(
-            "What follows at a limit: ask how to go on, or stop; default: ask, if somebody can answer.",
+            "At a limit: ask a person how to go on, or stop; default: ask, if somebody can answer.",
             "At a limit",
             "choice",
             0,
@@ -253,7 +254,7 @@ class RunLimits(TypedDict, total=False):
     timeout: Annotated[
         Duration | None,
         LimitSpec(
-            "The longest that one model call may take, for every step.",
+            "The time limit of one model call, for every step.",
             "Time of one model call, such as 90s",
             "time",
             86_400,
@@ -264,7 +265,7 @@ class RunLimits(TypedDict, total=False):
     model_settings: Annotated[
         Mapping[str, Any] | None,
         LimitSpec(
-            "Settings of the model's calls, for every step, such as temperature=0.2; null takes one away.",
+            "Settings of the model's calls, for every step, such as temperature=0.2; null removes a setting.",
             "Settings of calls, such as temperature=0.2",
             "settings",
             0,
@@ -290,7 +291,7 @@ LIMITS: Mapping[str, LimitSpec] = MappingProxyType(
 
 
 def name_of(key: str) -> str:
-    """Return the name of the limit with a key; the key itself if no limit has it."""
+    """Return the name of the limit with a key; the key itself if no limit has this key."""
     return next((name for name, spec in LIMITS.items() if spec.key == key), key)
 
 
@@ -305,9 +306,9 @@ def flag(name: str) -> str:
 
 
 def seconds_of(value: object) -> object:
-    """Return a length of time such as `15m` in seconds, and any value that is not a text unchanged.
+    """Return a length of time such as `15m` in seconds. A value that is not a text is returned unchanged.
 
-    Raises `ValueError` for any other text, and for true and false, which Python treats as numbers.
+    Raises `ValueError` for any other text, and for True and False, which Python treats as numbers.
     """
     if isinstance(value, bool):
         raise ValueError(f"{value!r} is not a length of time such as 30s, 15m, 2h or 1d")  # noqa: TRY004 -- as documented
@@ -331,9 +332,10 @@ def split_limits(values: dict[str, Any]) -> RunLimits:
 
 
 def check_limits(limits: RunLimits) -> RunLimits:
-    """Return the limits that are set. Times are in seconds, and the switch `compact` is a setting of calls.
+    """Check the limits, and return those that are set.
 
-    Raises `UsageProblem` with the limit as its place.
+    Times are in seconds, and `compact` is moved into `model_settings`. Raises `UsageProblem` with the limit as its
+    place.
     """
     values: dict[str, Any] = {}
     for name, value in limits.items():
@@ -351,19 +353,21 @@ def check_limits(limits: RunLimits) -> RunLimits:
         except ValueError as wrong:
             raise UsageProblem(str(wrong), place=name) from None
         if not spec.fits(read):
-            raise UsageProblem(spec.expected(value), place=name, hint="leave it out for the usual one")
+            raise UsageProblem(spec.expected(value), place=name, hint="leave it out for the usual value")
         values[name] = read
     if values.keys() >= {"keep_trying", "stop_below"}:
-        raise UsageProblem("it says the same as stop_below 0", place="keep_trying", hint="give one of the two")
+        raise UsageProblem(
+            "keep_trying means the same as stop_below 0", place="keep_trying", hint="give only one of the two"
+        )
     if values.pop("compact", False):  # A setting of calls with a switch of its own.
         values["model_settings"] = {"compact": True} | values.get("model_settings", {})
     return cast("RunLimits", values)
 
 
 def stored_limits(limits: RunLimits, now: float) -> dict[str, Any]:
-    """Return the limits that are set as a run stores them, by key. The deadline counts from `now`, in UTC seconds.
+    """Return the limits that are set, by key, in the form that a run stores.
 
-    Raises `UsageProblem` with the limit as its place.
+    The deadline is `now` (UTC seconds) plus the given time. Raises `UsageProblem` with the limit as its place.
     """
     from runtime.core.ledger import micro_limit  # noqa: PLC0415 -- as above
 
@@ -380,8 +384,8 @@ def stored_limits(limits: RunLimits, now: float) -> dict[str, Any]:
 def ledger_limits(limits: RunLimits, usual: Mapping[str, Any], now: float) -> "Limits":
     """Return the limits of a run's ledger.
 
-    `usual` are the limits that hold if nobody sets others, by key, and `now` is the start of the run. `stop_below`
-    always has its usual value here, because options set it in the run's configuration.
+    `usual` has the defaults by key, and `now` is the start of the run. `stop_below` always has its default here,
+    because options set it in the run's configuration.
     """
     from runtime.core.ledger import Limits  # noqa: PLC0415 -- as above
 

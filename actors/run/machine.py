@@ -1,8 +1,8 @@
-"""The machine of a run: the common part of all kinds. Each kind has a subclass, which decides. Pure.
+"""The common base of the machines of all kinds. Each kind has a subclass, which makes the decisions. Pure.
 
-The methods that a kind defines come first: methods without a body, and methods with a default. The protocol of machines
-follows. Of the protocol, a kind overrides at most two methods: `brief` if its actors need more, and `decide` if its
-rules need more.
+The methods that a kind defines come first: abstract methods, and methods with a default. The methods of the protocol
+`Machine` follow. A kind overrides at most two of them: `brief` if its actors need other input, and `decide` if its
+rules need other arguments.
 """
 
 from abc import ABC, abstractmethod
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 ERROR_MAX = 500
-"""The largest number of characters of a bug's message that the end of a run shows."""
+"""The largest number of characters of a bug's message in the reason of a run's end."""
 
 ControlEvent = InboxEvent | LimitNear | RunParked | RunResumed | WaitEnded | WaitRequested | RunFinished
 
@@ -93,7 +93,7 @@ def accept_control(run: RunState[C], message: Control) -> ControlEvent | None:
 
 
 def _accept_after_end(run: RunState[C], end: RunFinished, message: Control) -> ControlEvent | None:
-    """Return the event of a message to a run that has ended. Such a run may go on if its end is not final."""
+    """Return the event of a message to a run that has ended. The run may go on if its end is not final."""
     match message:
         case Mailed() if not end.final:
             return _accept_mail(run, message)
@@ -134,7 +134,7 @@ class MachineConfig(Protocol):
 
     @property
     def price(self) -> Price | None:
-        """The model's price; None if it is unknown. Then no cost is counted."""
+        """The model's price; None if it is unknown, so that no cost is counted."""
         ...
 
     @property
@@ -152,7 +152,7 @@ class BegunState(Protocol):
 
     @property
     def run(self) -> RunState[Any]:
-        """The part that every kind has."""
+        """The part of the state that every kind has."""
         ...
 
     @property
@@ -169,7 +169,7 @@ class CallPrompt(NamedTuple):
     """The texts that a call sends to a model, and its limits."""
 
     purpose: str
-    """The purpose of the call: a step, or another name that the kind defines."""
+    """The purpose of the call: the name of a step, or another name that the kind defines."""
     text: "Rendered"
     """The system message and the user message."""
     output_tokens_max: int
@@ -183,11 +183,11 @@ class CallPrompt(NamedTuple):
     model: str = ""
     """The model to ask; empty for the run's own model."""
     own_price: Price | None = None
-    """The price of a model other than the run's model; None if it is unknown."""
+    """The price of `model` if it is not the run's model; None if the price is unknown."""
     settings: "ModelSettings | None" = None
     """The settings of the call; None for the provider's defaults."""
     material: Callable[[], Mapping[str, Any]] = dict
-    """Returns the data that the prompt was made from, for models in this process."""
+    """Returns the data from which the prompt was made, for models in this process."""
 
 
 def _without_day(state: S) -> S:
@@ -201,8 +201,8 @@ def try_fields(
 ) -> dict[str, Any]:
     """Return the fields of the request for a try of a call. The request reserves the highest possible cost.
 
-    `call` is the call's name if it differs from the node's. `reserve` is the reservation if no model answers the
-    request.
+    `call` is the call's name if it is not the node's name. `reserve` is the reservation for a request that no model
+    answers.
     """
     if reserve is None:
         sent = prompt.text.byte_count + prompt.schema_bytes
@@ -244,9 +244,10 @@ class RunMachine(ABC, Generic[S, E]):
 
     @abstractmethod
     def apply(self, state: S, run: RunState[Any], event: E) -> S:
-        """Return the state after an event. `state` is the state before the event, and `run` the common part after it.
+        """Return the state after an event.
 
-        It applies the kind's own events, and passes all others to `common`. It never decides and never fails.
+        `state` is the state before the event, and `run` is the common part after the event. The method applies the
+        kind's own events, and passes all other events to `common`. It never decides and never fails.
         """
 
     @property
@@ -256,7 +257,7 @@ class RunMachine(ABC, Generic[S, E]):
 
     @abstractmethod
     def next_try(self, state: S, request: Any) -> CallRequested | None:
-        """Return the request for the next try of a call, even if it is too expensive; None if no try is wanted."""
+        """Return the request for the next try of a call, even if it exceeds the budget; None if no try is needed."""
 
     @abstractmethod
     def prompt(self, state: S, request: Any) -> CallPrompt | None:
@@ -267,7 +268,7 @@ class RunMachine(ABC, Generic[S, E]):
         """Return the event of a reply to an open call, from its request and the fields that all replies have."""
 
     def address(self, request: Any) -> str:
-        """Return the mailbox for a request of a call or a judgement."""
+        """Return the address of the actor for a request of a call or a judgement."""
         del request
         return MODEL
 
@@ -277,7 +278,10 @@ class RunMachine(ABC, Generic[S, E]):
         return state.config.price
 
     def is_child(self, state: S, request: Any) -> bool:
-        """Return whether a child run answers a request. A later driver continues that run, and makes no new request."""
+        """Return whether a child run answers a request.
+
+        A later driver continues the child run, and makes no new request.
+        """
         del state, request
         return False
 
@@ -292,12 +296,12 @@ class RunMachine(ABC, Generic[S, E]):
         return {}
 
     def verdict_event(self, state: S, message: Judged) -> E | None:
-        """Return the event of a verdict; None if nothing waits for this verdict."""
+        """Return the event of a guard's verdict; None if no judgement waits for this verdict."""
         del state, message
         return None
 
     def message_event(self, state: S, message: Mailed) -> E | None:
-        """Return the event for a person's message that only this kind knows; None for any other message."""
+        """Return the event for a person's message of a type that only this kind has; None for any other message."""
         del state, message
         return None
 
@@ -306,7 +310,7 @@ class RunMachine(ABC, Generic[S, E]):
         return end
 
     def calls_ahead(self, state: S) -> int | None:
-        """Return the most calls until the end if no step is visited again; None if the kind does not know."""
+        """Return the largest number of calls until the run's end if no step is visited again; None if it is unknown."""
         del state
         return None
 
@@ -318,7 +322,7 @@ class RunMachine(ABC, Generic[S, E]):
     # A kind uses two parts of this file: the remaining `apply`, and decisions about calls.
 
     def common(self, state: S, run: RunState[Any], event: CommonEvent) -> S:
-        """Return the state after an event that changes nothing of the kind's own state except the configuration."""
+        """Return the state after an event that changes only the common part or the configuration."""
         if isinstance(event, SettingsChanged):
             return changed(state, run=run, config=state.config.with_settings(event))
         return changed(state, run=run)
@@ -338,7 +342,7 @@ class RunMachine(ABC, Generic[S, E]):
         return None
 
     def further_try(self, state: S) -> CallRequested | Limit | None:
-        """Return the next try of a call after its pause, or the limit that forbids it; None if there is none now."""
+        """Return the next try of a call whose pause is over, or the limit that forbids it; None if no pause is over."""
         run, short = state.run, None
         for tries in run.calls.tries.values():
             if tries.phase == "rested" and (again := self.next_try(state, tries.request)) is not None:
@@ -354,7 +358,7 @@ class RunMachine(ABC, Generic[S, E]):
         return NotStarted()
 
     def accept(self, state: S | NotStarted, message: RunMessage) -> E | Refused | None:
-        """Turn a message from outside into an event. Return None for a message without effect."""
+        """Return the event for a message from outside; None for a message without effect."""
         event: Any = None
         if isinstance(state, NotStarted):
             if not isinstance(message, Started):
@@ -400,7 +404,7 @@ class RunMachine(ABC, Generic[S, E]):
         return decision
 
     def _go_on(self, state: S) -> Any:
-        """Return the next decision of a run that has not ended. If a rule ends it at a limit, a person may be asked."""
+        """Return the next decision of a run that has not ended. At a limit, it may be a question to a person."""
         run = state.run
         if run.warn_at and (warning := warn_near_limit(run)) is not None:
             return warning
@@ -427,7 +431,7 @@ class RunMachine(ABC, Generic[S, E]):
         )
 
     def _stop(self, state: S, end: RunFinished) -> RunFinished:
-        """Return the end of a run that a person has stopped at a limit. Its rules may add a result."""
+        """Return the end of a run that a person has stopped at a limit. The run's rules may add a result to the end."""
         ledger, state = state.run.ledger, _without_day(state)
         spent = ledger.limits.model_copy(update={"calls": max(1, ledger.committed.calls)})
         event = self._decide_under(state, spent)
@@ -496,7 +500,7 @@ class RunMachine(ABC, Generic[S, E]):
         return self.apply(state, run, event)
 
     def working(self, state: S) -> bool:
-        """Return whether any work is open that counts as active time: of a model, a tool or a guard."""
+        """Return whether work of a model, a tool or a guard is open, so that the time counts as active time."""
         run = state.run
         open_calls = run.calls.open.keys() - run.held if run.waits else run.calls.open
         if open_calls and run.limit_question and run.asks_at_limit:
@@ -524,13 +528,13 @@ class RunMachine(ABC, Generic[S, E]):
         return work
 
     def brief(self, state: S | NotStarted, work: Work) -> Any:
-        """Return the input of the actor of this work: a `ModelRequest` for a call, else the request itself."""
+        """Return the input for the work's actor: a `ModelRequest` for a call, or else the request itself."""
         request = work.request
         if not isinstance(request, CallRequested):
             return request
         assert not isinstance(state, NotStarted)
         prompt = self.prompt(state, request)
-        assert prompt is not None, "a call that no model answers has a brief of its own"
+        assert prompt is not None, "a call that no model answers needs its own `brief`"
         return ModelRequest(
             request_id=request.request_id,
             purpose=prompt.purpose,
@@ -561,9 +565,9 @@ class RunMachine(ABC, Generic[S, E]):
     def _is_carried_out(self, state: S, name: str, opened: OpenCall[Any]) -> bool:
         """Return whether an actor is working on an open call.
 
-        A call of an earlier driver has no actor. It waits until it is requested again or dropped, for example until the
-        home's budget allows a new request. A child run goes on by itself, unless it waits for its provider, or a person
-        is asked whether this run goes on.
+        A call of an earlier driver has no actor. The call waits until it is requested again or dropped. For example, it
+        waits until the home's budget allows a new request. A child run works on its own, unless it waits for its
+        provider, or a person is asked whether the parent run goes on.
         """
         run = state.run
         if run.asks_at_limit and self.is_child(state, opened.request):

@@ -1,15 +1,15 @@
-"""The warning that a run has used much of a limit, at 50 and 80 %. Each limit has one warning at each level. Pure.
+"""Warnings that a run has used 50 or 80 % of a limit. A run warns once at each level of each limit. Pure.
 
-A warning is an event, decided from the state before any other decision. Only charged amounts count as used, not
-reservations. No timer is used: a warning about active time or the deadline comes with the first record after its level
-is reached. A limit that a person changes counts as new, so its warnings are made again.
+A warning is an event. The machine decides about warnings before all other decisions. Only charged amounts count as
+used, not reservations. No timer is used, so a warning about active time or the deadline comes with the first record
+after its level is reached. After a person has changed a limit, the run warns about it anew.
 
-A run also warns about a daily budget, once for each level and day. It warns when it makes a request after the level is
-reached. Its driver tells it how much all runs of the budget have spent and reserved.
+A run also warns about a daily budget, once for each level and day. The warning comes with the first request after the
+level is reached. The run's driver reports how much all runs of the budget have spent and reserved.
 
 A run warns only if its first event has levels for warnings. A child run warns about its own limits, and its driver
-tells the parent run, which warns too. A child run does not warn about a limit that is used up, or about a limit of
-time. Its parent warns about these.
+tells the parent run, which warns too. Only the parent run warns about a limit that is used up, or about a limit of
+time.
 """
 
 import operator
@@ -27,11 +27,11 @@ from runtime.core.ledger import COUNTED, Limit, Limits
 from runtime.core.messages import LimitUsed
 
 WARN_AT = (50, 80)
-"""The levels of the runs of this release, in percent of a limit."""
+"""The levels at which runs of this release warn, in percent of a limit."""
 
 
 class LimitNear(Event):
-    """A run, or all runs of a daily budget together, have used so much of a limit that the run warns."""
+    """A run, or all runs of a daily budget together, used enough of a limit for a warning."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("whose", "day")
     kind: Literal["limit_near"] = "limit_near"
@@ -40,7 +40,7 @@ class LimitNear(Event):
     percent: int
     """The highest level that is reached, in percent."""
     used: int | float
-    """What is used: calls, tokens, micro-dollars, active seconds, or seconds since the deadline was set."""
+    """The used amount: calls, tokens, micro-dollars, active seconds, or seconds since the deadline was set."""
     most: int | float
     """The limit, in the same unit."""
     whose: str = Field(default="", exclude_if=operator.not_)
@@ -50,7 +50,7 @@ class LimitNear(Event):
 
     @property
     def amounts(self) -> dict[str, str | int | float]:
-        """Its fields as plain data."""
+        """The fields of the warning as plain data."""
         whose = {"whose": self.whose} if self.whose else {}
         return {"limit": str(self.limit), "percent": self.percent, "used": self.used, "most": self.most, **whose}
 
@@ -69,7 +69,7 @@ class LimitNear(Event):
 def warn_near_limit(run: RunState[Any]) -> LimitNear | None:
     """Return the next warning; None if no limit has reached a new level.
 
-    A parked run warns when it goes on.
+    A parked run does not warn before it goes on.
     """
     if not run.warn_at or run.parked:
         return None
@@ -85,7 +85,7 @@ def warn_near_limit(run: RunState[Any]) -> LimitNear | None:
 def warn_of_other(run: RunState[Any], message: LimitUsed) -> LimitNear | None:
     """Return the warning about a limit that is not the run's own.
 
-    None if the limit has reached no new level, or if the run no longer needs the child run's result.
+    Return None if the limit has reached no new level, or if the run no longer needs the child run's result.
     """
     of_child = message.request_id != ""
     percent, day = _level(run, message.used, message.most), 0 if of_child else day_of(message.at)
@@ -105,7 +105,7 @@ def _level(run: RunState[Any], used: float, most: float) -> int:
 
 
 def record_warning(run: RunState[Any], event: LimitNear) -> RunState[Any]:
-    """Return the common part of a run after a warning."""
+    """Return the common part of a run's state after a warning."""
     if event.whose:
         key = event.whose, event.limit
         return changed(run, warned_of_others={**run.warned_of_others, key: (event.day or 0, event.percent)})
@@ -113,7 +113,7 @@ def record_warning(run: RunState[Any], event: LimitNear) -> RunState[Any]:
 
 
 def forget_warnings(run: RunState[Any], limits: Limits, at: float) -> RunState[Any]:
-    """Return the common part of a run without the warnings about limits that differ from the new `limits`."""
+    """Return the common part of a run's state without the warnings about limits that `limits` changes."""
     before = run.ledger.limits
     kept = {limit: level for limit, level in run.warned.items() if limit.of(before) == limit.of(limits)}
     since = run.deadline_set if before.deadline == limits.deadline else max(run.now, at)
@@ -121,9 +121,9 @@ def forget_warnings(run: RunState[Any], limits: Limits, at: float) -> RunState[A
 
 
 def nearest_limit(run: RunState[Any]) -> str:
-    """Return the limit with the highest level that a run has warned about, such as `calls 80`; empty if there was none.
+    """Return the limit with the highest level of a run's warnings, such as `calls 80`; empty if there were no warnings.
 
-    `daily_budget` stands for the daily budgets of today.
+    The name `daily_budget` stands for all daily budgets of today.
     """
     today = day_of(run.now)
     levels = {str(limit): level for limit, level in run.warned.items()}

@@ -22,7 +22,7 @@ class AnswerChoice(TypedDict):
     """An answer that a person may choose."""
 
     value: str
-    """The answer, or its beginning if the person must complete it."""
+    """The answer, or its beginning if a person must complete it."""
     does: str
     """The effect of the answer on the run, in a sentence."""
 
@@ -44,7 +44,7 @@ class OpenQuestion(TypedDict):
     run_id: str
     """The id of the run that asks."""
     step: str
-    """The step that it is about."""
+    """The step that the question is about."""
     text: str
     """The question: one sentence that ends in a question mark."""
     about: str
@@ -54,7 +54,7 @@ class OpenQuestion(TypedDict):
     choices: list[AnswerChoice]
     """The offered answers and their effects (`value`, `does`). If only some answers are possible, all are offered."""
     otherwise: str
-    """What happens if it is declined or expires, in a sentence that begins `If you decline,`."""
+    """What happens if the question is declined or expires, in a sentence that begins `If you decline,`."""
     priority: Priority
     """How soon the run wants an answer: `high`, `normal` or `low`."""
     why: str
@@ -62,7 +62,7 @@ class OpenQuestion(TypedDict):
     blocks: list[str]
     """The steps that wait for the answer."""
     asked: str
-    """When it was asked (ISO 8601, UTC)."""
+    """When the question was asked (ISO 8601, UTC)."""
     answer_schema: dict[str, Any]
     """The JSON Schema of an answer."""
     until: NotRequired[str]
@@ -74,7 +74,7 @@ class OpenQuestion(TypedDict):
     node: NotRequired[str]
     """For a review: the id of the artifact's search node."""
     people_only: NotRequired[bool]
-    """Whether only a person may answer: a review, an approval, or a question about the outcome of a tool's call. Else
+    """True if only a person may answer: a review, an approval, or a question about a tool call's outcome; otherwise
     missing.
     """
     artifact: NotRequired[str]
@@ -104,8 +104,8 @@ def question_json(run: str, question: Question) -> OpenQuestion:
 def answer_deadline(run: RunState[Any], name: str) -> float | None:
     """Return the time after which an answer is too late, in UTC seconds since 1970; None if there is no such time.
 
-    It is the earliest of the question's expiry, the run's deadline, and the next day for a question about a daily
-    budget. A question at a limit of the run has no deadline, because it is asked in place of an end.
+    The time is the earliest of the question's expiry, the run's deadline, and the next day for a question about a daily
+    budget. A question at a limit of the run has no deadline, because the run asks it instead of ending.
     """
     question = run.questions.get(name)
     request = None if question is None else question.request
@@ -137,7 +137,7 @@ def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[Ope
 
 
 def in_order(questions: Iterable[Q]) -> list[Q]:
-    """Return open questions in the order of every interface (command line, pages, API, MCP).
+    """Return open questions in the order in which all interfaces show them.
 
     The highest priority comes first. Among equal priorities, the oldest question comes first.
     """
@@ -158,7 +158,7 @@ def decode_questions(row: bytes) -> list[dict[str, Any]]:
     if not isinstance(questions, list) or not all(
         isinstance(question, dict) and "id" in question for question in questions
     ):
-        raise ValueError("no list of questions")
+        raise ValueError("the row is not a list of questions")
     return [{"priority": "normal", **question} for question in questions]
 
 
@@ -170,9 +170,9 @@ Style = Literal["bold", "dim", ""]
 def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> Iterator[tuple[str, Style]]:
     """Yield the lines of an open question (`actors.run.open_question.OpenQuestion`), with their styles.
 
-    The order is: the sentence, the priority if it is not normal, what depends on the answer, what the question is
-    about, the choices or the form of the answer, and what happens if it is declined. With `numbered`, a person can pick
-    a choice by its number.
+    The order is: the sentence, the priority if it is not normal, the text `about`, the subject, the choices or the form
+    of the answer, and what happens if the question is declined. With `numbered`, a person can pick a choice by its
+    number.
     """
     yield question_in_words(str(question["text"])), "bold"
     if question["priority"] != "normal":
@@ -191,7 +191,7 @@ def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> It
         yield f"Answer: {describe_expected(schema)}.", "dim"
     yield question_in_words(str(question["otherwise"])), "dim"
     if "until" in question:
-        yield f"It is open until {question['until']}.", "dim"
+        yield f"Open until {question['until']}.", "dim"
     for text in reminder_lines(question):
         yield text, "dim"
 
@@ -200,11 +200,11 @@ def reminder_lines(question: Mapping[str, Any]) -> list[str]:
     """Return lines about the people who were asked and the steps that follow; empty without reminders."""
     people, follows = question.get("asked_people") or [], question.get("follows") or []
     lines = [f"Asked: {', '.join(people)}."] if people else []
-    return lines + [f"Unless it is answered by {follow['at']}, {step_text(follow['ask'])}." for follow in follows]
+    return lines + [f"If nobody answers by {follow['at']}, {step_text(follow['ask'])}." for follow in follows]
 
 
 def subject_lines(question: Mapping[str, Any]) -> list[str]:
-    """Return the lines about the subject of a question: its passage or finding, and the artifact under review."""
+    """Return the lines that show the subject of a question: a passage or finding, and the artifact under review."""
     rows = str(question["shown"]).split("\n") if question["shown"] else []
     content = str(question.get("artifact", ""))
     if not content:
@@ -221,11 +221,14 @@ def question_rows(question: Mapping[str, Any]) -> list[str]:
 
 
 _SAME = ("text", "about", "shown", "choices", "otherwise", "answer_schema", "artifact", "people_only")
-"""The keys of a question that must be equal to group it: all texts, and the accepted answers."""
+"""The keys that must be equal in all questions of a group: all texts, and the accepted answers."""
 
 
 def group_equal(questions: Iterable[Q]) -> list[list[Q]]:
-    """Return open questions in groups with equal texts and accepted answers, in their order."""
+    """Return open questions in groups, in their order.
+
+    All questions of a group have the same texts and accept the same answers.
+    """
     groups: dict[str, list[Q]] = {}
     for question in questions:
         key = json.dumps([question.get(name) for name in _SAME], sort_keys=True)
@@ -240,7 +243,7 @@ def choices(question: Mapping[str, Any]) -> list[str]:
 
 
 def hint(question: Mapping[str, Any]) -> str:
-    """Return the line that tells the user what to type."""
+    """Return the line that tells the user what to type as an answer."""
     schema = question["answer_schema"]
     match answer_form(schema):
         case "choice":
@@ -250,7 +253,7 @@ def hint(question: Mapping[str, Any]) -> str:
         case "text" if choices(question):
             return "The number of a choice, or your own words"
         case "text" if schema == TEXT:
-            return "One line, or several pasted"
+            return "One line, or several pasted lines"
         case _:
             return describe_expected(schema)[:1].upper() + describe_expected(schema)[1:]
 

@@ -21,32 +21,34 @@ if TYPE_CHECKING:
     from actors.run.calls import Faulted
 
 TRIES_MAX = 5
-"""How often one call is tried in a row before the run waits for the provider (docs/explanation/budgets.md)."""
+"""The largest number of tries of one call in a row before the run waits for the provider (docs/explanation/budgets.md).
+"""
 PATIENCE_SECONDS = 600.0
-"""The usual patience: for how many seconds of pauses a process waits for its provider. Pauses that a server asks for
-(`Retry-After`) count.
+"""The default patience: the total seconds of pauses for which a process waits for its provider. Pauses that a server
+asks for (`Retry-After`) count too.
 """
 BAD_REPLIES_MAX = 2
-"""How many replies of one call in a row may be no chat completion before the run parks. The server may have another
-API.
+"""The number of replies of one call in a row that are no chat completions, after which the run parks. The server
+probably has another API.
 """
 BACKOFF_FIRST = 1.0
-"""The seconds before the second try. They double with each further try, times a factor of 0.5 to 1.5 from a hash of the
-request's id.
+"""The seconds before the second try. This pause doubles with each further try. It is multiplied by a factor from 0.5 to
+1.5, made from a hash of the request's id.
 """
 STAYING_SECONDS = 60.0
-"""The longest pause in seconds while a process waits for a provider. It is short because the check costs nothing."""
+"""The longest pause, in seconds, between two checks while a process waits for a provider. A check costs nothing."""
 LEFT_SECONDS = 3600.0
 """The seconds before the next try if no process waits for the provider."""
 PAUSE_MAX = 86_400.0
 """The longest pause in seconds, even if a server asks for a longer pause."""
 TIMEOUT_GROWN_MAX = 3600.0
-"""The longest time limit in seconds of a call that gets more time because an earlier try took too long."""
+"""The longest time limit, in seconds, that a call can get because its earlier tries took too long."""
 
 _WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
-"""The faults after which a person must change the request. No further try follows by itself."""
+"""The faults after which a person must change the request. The program makes no further try."""
 _DOWN = frozenset(kind for kind in FaultKind if kind.final) - _WRONG
-"""The faults that may pass later, but make another try now useless. The run waits for the provider at once."""
+"""The faults that may pass later, but make another try useless now. After them the run waits for the provider at once.
+"""
 
 
 def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
@@ -69,7 +71,7 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
 
 
 def continue_outage(run: RunState[C], message: "Faulted") -> WaitRequested | None:
-    """Return the next wait. A check has found that the provider of the run or of a child run is still down."""
+    """Return the next wait after a check has found that the provider of the run or of a child run is still down."""
     fault = message.fault.model_copy(update={"message": make_storable(message.fault.message)})
     if message.until is not None:
         name = f"{PROVIDER}:{message.request_id}"
@@ -87,8 +89,8 @@ def continue_outage(run: RunState[C], message: "Faulted") -> WaitRequested | Non
 def time_limit(run: RunState[Any], call: str, configured: float) -> float | None:
     """Return the time limit of the next try of a call in seconds; None for the configured limit.
 
-    If the latest try took too long, the limit is doubled, up to `TIMEOUT_GROWN_MAX`, because the server would be too
-    slow again. The limit is never longer than the remaining active time.
+    If the latest try took too long, the limit is doubled, up to `TIMEOUT_GROWN_MAX`. With the same limit, the server
+    would be too slow again. The limit is never longer than the remaining active time.
     """
     limit, tries, left = configured, run.calls.tries.get(call), run.ledger.active_left
     if tries is not None:
@@ -106,11 +108,11 @@ def _patience_of(run: RunState[Any]) -> float:
 
 
 def follows(kind: FaultKind) -> str:
-    """Return in a few words what follows after a kind of fault."""
+    """Return a few words about what the run does after a kind of fault."""
     if kind in _WRONG:
         return "the run parks"
     if kind in NO_COMPLETION:
-        return f"another try; after {BAD_REPLIES_MAX} in a row the run parks"
+        return f"another try; after {BAD_REPLIES_MAX} such faults in a row, the run parks"
     return "the run waits for the provider" if kind in _DOWN else "another try"
 
 
@@ -121,7 +123,7 @@ def _continue_wait(name: str, until: float, fault: Fault, asked_at: float) -> Wa
 def _wait(
     run: RunState[C], tries: Tries[C], fault: Fault, at: float, *, asked_at: float | None = None
 ) -> WaitRequested:
-    """Return the wait for the provider that begins at `at`. A process waits only until the patience is used up."""
+    """Return the wait for the provider that begins at `at`. A process stays only until the patience is used up."""
     left, pause = _patience_of(run) - tries.waited, min(_doubled_pause(tries), STAYING_SECONDS)
     if fault.retry_after is not None:  # A server that asks for no pause at all must not be asked without end.
         pause = max(pause, min(fault.retry_after, PAUSE_MAX))
@@ -155,7 +157,7 @@ def _pause(tries: Tries[Any]) -> float:
 
 
 def _doubled_pause(tries: Tries[Any]) -> float:
-    """Return a pause in seconds that doubles with each try, with jitter from a hash of the request's id."""
+    """Return a pause in seconds. It doubles with each try, and has jitter from a hash of the request's id."""
     jitter = hashlib.sha256(tries.request.request_id.encode()).digest()[0] / 255
     doubled = BACKOFF_FIRST * 2.0 ** min(tries.count - 1, 12)
     return min(doubled * (0.5 + jitter), LEFT_SECONDS)
@@ -166,6 +168,6 @@ def _reason(fault: Fault) -> str:
 
 
 def faults(run: RunState[Any]) -> Iterator[Fault]:
-    """Yield the faults for which the run waits or is parked, first those of waits."""
+    """Yield the faults because of which the run waits or is parked. The faults of waits come first."""
     yield from (wait.fault for wait in run.waits.values() if wait.for_provider and wait.fault is not None)
     yield from (tries.failed.fault for tries in run.calls.tries.values() if tries.phase == "failed")

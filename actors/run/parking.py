@@ -1,4 +1,4 @@
-"""Parking and pauses: a driver leaves, another takes over, and calls wait for their next try or the next day. Pure."""
+"""Parking, takeovers by another driver, and the waits of calls for their next try or for the next day. Pure."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 REASONS_MAX = 8
-"""The largest number of reasons for parking that a run records until a driver resumes it. Hosts retry without end, so
-the reasons are limited.
+"""The largest number of reasons for parking that a run records until a driver resumes it. Without this limit, a host
+that retries would record reasons without end.
 """
 
 
 class RunResumed(TimedEvent):
-    """A driver took the run over, under a new epoch."""
+    """A driver took over the run, under a new epoch."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("at_once",)
     kind: Literal["run_resumed"] = "run_resumed"
     epoch: int
     """The number of the driver's lease, which is the new epoch."""
     at_once: bool = False
-    """Whether a person resumed the run. Then the next tries do not wait."""
+    """Whether a person resumed the run. If so, the next tries do not wait."""
 
 
 class RunParked(TimedEvent):
-    """The driver is about to leave. The run makes no requests until it is resumed."""
+    """The driver is about to stop driving the run. The run makes no requests until it is resumed."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("cause",)
     kind: Literal["run_parked"] = "run_parked"
@@ -50,8 +50,9 @@ class RunParked(TimedEvent):
 def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
     """Return the state after a driver took over.
 
-    The wait for the daily budget ends, because the budget may have been raised. An end that can be undone is undone. If
-    a person resumed the run, the next tries do not wait, and a provider that the run waits for is checked now.
+    The wait for the daily budget ends, because the budget may have been raised. The run's end is undone if that is
+    possible. If a person resumed the run, the next tries do not wait. If the run waits for a provider, the provider is
+    checked now.
     """
     waits, open_calls, ledger = waiting.remove_wait(run.waits, HOME_BUDGET), run.calls, run.ledger
     undone = run.undoes_end(at_once=event.at_once)
@@ -79,14 +80,17 @@ def resume_run(run: RunState[C], event: RunResumed) -> RunState[C]:
 
 
 def park_run(run: RunState[C], event: RunParked) -> RunState[C]:
-    """Return the state after a driver announced that it stops, or after the run decided to park."""
+    """Return the state after a driver announced that it will stop, or after the run decided to park."""
     reasons = (*run.parked_reasons, event.why)
     cause = event.cause or run.parked_cause
     return changed(run, parked=True, handover=event.handover, parked_reasons=reasons, parked_cause=cause)
 
 
 def accept_parking(run: RunState[C], message: "Parking") -> RunParked | None:
-    """Park the run. If it is parked already and no driver can go on, record each new reason once."""
+    """Return the event that parks the run.
+
+    A parked run that any driver may resume gets an event only for a new reason. Any other parked run gets no event.
+    """
     why = make_storable(message.why)
     news = why not in ("", *run.parked_reasons) and len(run.parked_reasons) < REASONS_MAX
     if run.parked and not (news and run.handover):
@@ -95,7 +99,10 @@ def accept_parking(run: RunState[C], message: "Parking") -> RunParked | None:
 
 
 def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | RunParked | WaitRequested | None:
-    """Wait for the next day of the daily budget. Park or end the run if waiting does not help."""
+    """Return a wait for the next day of the daily budget.
+
+    If waiting cannot help, return the parking or the end of the run.
+    """
     if message.until is None:
         outcome = Outcome.BUDGET_EXHAUSTED
         return RunFinished(outcome=outcome, why=message.why, cause="home_budget", at=message.at, mono=message.mono)
@@ -107,7 +114,7 @@ def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | Ru
 
 
 def begin_wait(calls: Calls[C], wait: WaitRequested, before: WaitRequested | None) -> Calls[C]:
-    """Return the calls after a wait began: the next try of a call waits for its end.
+    """Return the calls after a wait began. Calls whose tries failed wait until it ends.
 
     `before` is the earlier wait that this wait continues, because the provider is still down; None if there is none.
     """
@@ -129,9 +136,9 @@ def _pause_tries(tries: Tries[C], wait: WaitRequested, before: WaitRequested | N
 def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
     """Return the calls after a call failed while the run waits for the provider.
 
-    The call pauses as long as the run waits.
+    The call waits as long as the run.
 
-    Otherwise several calls that fail at once would each have the full patience.
+    Otherwise each of several calls that fail at once would have the full patience.
     """
     tries = calls.tries[event.call]
     tries = replace(tries, waited=tries.waited + max(0.0, wait.until - event.at))
@@ -158,10 +165,10 @@ def release_tries(calls: Calls[C]) -> Calls[C]:
 
 
 def _restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
-    """Return the calls after a person resumed the run. They have their full patience again, and do not park.
+    """Return the calls after a person resumed the run.
 
-    With `ask_first`, they wait until the provider has been checked, which happens at once. Otherwise they may be
-    requested now.
+    The calls have their full patience again, and do not make the run park. With `ask_first`, the calls wait until the
+    provider has been checked, which happens at once. Otherwise the calls may be requested now.
     """
     tries = {call: _restart_tries(item, ask_first=ask_first) for call, item in calls.tries.items()}
     return changed(calls, tries=tries) if tries else calls

@@ -1,7 +1,6 @@
-"""A run of a small agent without actors, for tests that supply the replies. Pure.
+"""A run of a small agent for tests, without actors. The tests supply the replies. Pure.
 
-The machine is the real machine, so budgets, tries and questions work as in a driven run. No model and no tool is
-called.
+The run has the real machine, so budgets, tries and questions work as in a driven run. No model and no tool is called.
 """
 
 import json
@@ -26,10 +25,10 @@ START = 1_000_000_000.0
 
 
 class PureRun(Generic[D]):
-    """A run of an agent. After each message, the machine has made all decisions that follow.
+    """A run of an agent. After each message, the machine makes all decisions that follow from the message.
 
-    The methods that give answers raise `AssertionError` if the run waits for no such answer or for several, or if it
-    refuses the answer.
+    The methods that send answers raise `AssertionError` if the run does not wait for exactly one answer of the kind, or
+    if it refuses the answer.
     """
 
     def __init__(self, agent: Agent[D], task: str, limits: Limits | None = None) -> None:
@@ -91,14 +90,14 @@ class PureRun(Generic[D]):
         self._post(kind="decline", question=self.question.question_id)
 
     def tell(self, text: str, kind: str = "note") -> None:
-        """Tell the run a note or a requirement."""
-        assert kind in KINDS, f"{kind!r} is none of {KINDS}"
+        """Send a note or a requirement to the run."""
+        assert kind in KINDS, f"{kind!r} is not one of {KINDS}"
         self._post(kind=kind, text=text)
 
     def _find_only_work(self, address: str) -> Work:
         work = list(self.machine.outstanding(self.state).values())
         fitting = [item for item in work if item.address.startswith(address)]
-        assert len(fitting) == 1, f"the run waits for {[open_work.address for open_work in work]}"
+        assert len(fitting) == 1, f"one {address!r} is needed, open: {[open_work.address for open_work in work]}"
         return fitting[0]
 
     def _post(self, **body: Any) -> None:
@@ -114,7 +113,7 @@ class PureRun(Generic[D]):
 
     def _accept(self, state: AgentState[D] | NotStarted, message: RunMessage) -> None:
         event = self.machine.accept(state, message)
-        assert event is not None, "the run takes no such message now"
+        assert event is not None, "the run does not wait for this message"
         assert not isinstance(event, Refused), event.reason
         assert event.kind != "mail_refused", event.reason
         decided: tuple[AgentState[D] | NotStarted, list[AgentEvent]] = settle(self.machine, state, event)

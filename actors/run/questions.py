@@ -1,8 +1,8 @@
 """Questions to people: their events, the table of their status changes, and when they expire. Pure.
 
 A question gets a new id each time it is asked. It is open while its status is `asked`. Each later status comes from an
-event. After a declined, expired or withdrawn question the run goes on without an answer. A late answer to an expired or
-withdrawn question is recorded too, and later prompts show it.
+event. After a question is declined, expired or withdrawn, the run goes on without an answer. A late answer to an
+expired or withdrawn question is recorded, and later prompts show the answer.
 """
 
 import operator
@@ -32,27 +32,27 @@ OUTCOME_SCHEMA = choice([SUCCEEDED, FAILED, NOT_RUN])
 def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool = False) -> AskedForm:
     """Return the question about the outcome of a call that was interrupted.
 
-    `lives` says that the call may still be running.
+    `lives` says whether the call may still be running.
 
-    `forked` says that the call was made before this run was forked.
+    `forked` says whether the run that this run was forked from has made the call.
     """
-    where = " It may still be running where it was started; end it there first." if lives else ""
+    where = " The call may still be running where it was started; end it there first." if lives else ""
     name = f"the tool '{tool}'" if tool else "the tool"
     text = f"What became of the call of {name} for {step}?"
-    subject = f"The call broke off, and may have done its work; the step waits for the answer.{where}"
+    subject = f"The call was interrupted, and may have done its work; the step waits for the answer.{where}"
     after_failure, after_no_run = "The step goes on as after a failure.", "The tool is called again."
     if forked:
-        text = f"Is the call of {name} for {step} made again, or what became of it?"
+        text = f"Should the call of {name} for {step} be made again, or did it succeed or fail?"
         subject = (
-            "The run from which this one was forked has made this call, and a fork undoes nothing of it."
+            "The run that this run was forked from has made this call, and a fork does not undo it."
             " The step waits for the answer."
         )
         after_failure = "The step goes on as after a failure; the tool is not called again."
-        after_no_run = "The tool is called, whatever the other run has done."
+        after_no_run = "The tool is called, although the other run has called it too."
     return make_form(
         text,
         about=subject,
-        otherwise="the outcome counts as unknown, and the call is not made again by itself.",
+        otherwise="the outcome counts as unknown, and the call is not repeated automatically.",
         choices={
             SUCCEEDED: "The step goes on as after a success; the tool is not called again.",
             FAILED: after_failure,
@@ -72,14 +72,14 @@ VIAS: tuple[Via, ...] = get_args(Via)
 
 
 def read_via(value: object) -> Via:
-    """Return the interface that a message or a stored event names; empty for a name that is not in `VIAS`."""
+    """Return the interface with the given name; empty for a name that is not in `VIAS`."""
     return next((via for via in VIAS if via == value), "")
 
 
 StoredVia = Annotated[Via, BeforeValidator(read_via)]
-"""The interface of an answer in a stored event. An interface that no longer exists is read as empty."""
+"""The interface of an answer in a stored event. The name of an interface that no longer exists is read as empty."""
 NAMED: tuple[Via, ...] = ("link",)
-"""The interfaces that always tell who answered: only named people get links."""
+"""The interfaces that always name the person who answers, because only named people get links."""
 PEOPLE: tuple[Via, ...] = ("cli", "web", "ask", *NAMED)
 """The interfaces by which only people can answer. Programs may use all other interfaces."""
 WAYS: Mapping[Via, str] = {
@@ -92,7 +92,7 @@ WAYS: Mapping[Via, str] = {
     "ask": " in a Python program",
     "link": " through a link",
 }
-"""The text for each interface, to follow "answered" in a sentence."""
+"""The text for each interface that follows the word "answered" in a sentence."""
 USER = "user"
 """The address of questions. A run needs no process if its only open work is questions."""
 
@@ -100,21 +100,21 @@ USER = "user"
 STOP = "stop"
 GO_ON = "go on"
 OTHER_MODEL = "model:"
-"""The beginning of an answer at a limit that names another model. The model's name follows."""
+"""The beginning of an answer at a limit that names another model. The rest of the answer is the model's name."""
 MODEL_CHOICE = f"{OTHER_MODEL} NAME"
 
 
 class LimitReached(Value):
-    """The limit that a question is about, and the amounts that its answers add to the limit."""
+    """The limit that a question is about, and the amounts that the question's answers add to the limit."""
 
     limit: Limit | None
     """The limit of the run that forbids its next request; None for the daily budget of a home or a tenant."""
     more: Mapping[str, int] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The amounts that answers add: calls, tokens, micro-dollars or seconds, ascending. No answer raises a daily
+    """The amount that each answer adds, in calls, tokens, micro-dollars or seconds, ascending. Empty for a daily
     budget.
     """
     needs: Amount | None = Field(default=None, exclude_if=lambda needs: needs is None)
-    """The most that the next request can cost, for a daily budget; None for a limit of the run."""
+    """The largest cost of the next request, for a daily budget; None for a limit of the run."""
 
 
 class ClarificationRequested(AskedForm, Event):
@@ -135,18 +135,18 @@ class ClarificationRequested(AskedForm, Event):
     for_people: bool = False
     """Whether no program may answer the question; see `people_only`."""
     reminders: Reminders | None = None
-    """Who is asked first, and what happens while nobody answers; None without reminders."""
+    """Who is asked first, and the reminders while nobody answers; None without reminders."""
     reached: LimitReached | None = None
-    """The limit that the run has reached, if the question is how to go on; None for any other question."""
+    """The reached limit, if the question is how to go on at this limit; None for any other question."""
 
     @property
     def of_run_limit(self) -> bool:
-        """Whether it asks how to go on at a limit of the run, in place of the run's end."""
+        """Whether the question is how to go on at a limit of the run. The run asks it instead of ending."""
         return self.reached is not None and self.reached.limit is not None
 
     @property
     def step(self) -> str:
-        """The step that asks. The answer leads the run back to it."""
+        """The step that asks the question. After the answer, the run continues at this step."""
         return step_of(self.node)
 
     @property
@@ -174,7 +174,10 @@ class ClarificationAnswered(TimedEvent):
 
     @property
     def precedes_takeover(self) -> bool:
-        """Whether it answers a question at a limit. After the takeover, the run may no longer wait at this limit."""
+        """Whether this answers a question at a limit.
+
+        If so, it is recorded before the takeover, which may end the run's wait.
+        """
         return self.answer in (GO_ON, STOP) or bool(self.change)
 
 
@@ -192,7 +195,7 @@ class ClarificationDeclined(TimedEvent):
 
 
 class ClarificationWithdrawn(Event):
-    """Nobody needs the answer any more, because the step that asked is redone for another reason."""
+    """A question was withdrawn, because its step is redone or its limit has changed."""
 
     kind: Literal["clarification_withdrawn"] = "clarification_withdrawn"
     question_id: str
@@ -230,7 +233,7 @@ MOVES: Mapping[tuple[Status, str], Status] = {
     (Status.WITHDRAWN, "clarification_answered"): Status.ANSWERED,
     (Status.EXPIRED, "clarification_answered"): Status.ANSWERED,
 }
-"""All status changes, from (status, kind of event) to the next status. All other combinations are refused."""
+"""The next status for each status and kind of event. All other combinations are refused."""
 
 _UNANSWERED = {Status.DECLINED: "declined", Status.EXPIRED: "expired"}
 
@@ -246,7 +249,9 @@ class Question:
     answer: str = ""
     """The answer, normalized by the question's schema; empty if there is no answer."""
     place: int = 0
-    """The number of the answer or decline among all messages of people to the run, from 1; 0 if there is none."""
+    """The number of the answer or decline among all messages of people to the run, from 1; 0 before an answer or
+    decline.
+    """
     via: Via = ""
     person: str = ""
     steps_done: int = 0
@@ -254,12 +259,15 @@ class Question:
 
     @property
     def open(self) -> bool:
-        """Whether it waits for a person."""
+        """Whether the question waits for a person."""
         return self.status is Status.ASKED
 
     @property
     def counts(self) -> bool:
-        """Whether it is about the task: prompts show its answer, and it counts against the limit of questions."""
+        """Whether the question is about the task.
+
+        If so, prompts show its answer, and it counts against the limit of questions.
+        """
         return not self.request.review and self.request.reached is None
 
     @property
@@ -272,7 +280,7 @@ class Question:
         return not self.asked_people or person in self.asked_people
 
     def can_take(self, kind: str) -> bool:
-        """Return whether an event of a kind may change its status.
+        """Return whether an event of a kind may change the question's status.
 
         A closed review, or a closed question at a limit, stays closed.
         """
@@ -297,7 +305,7 @@ Questions = Mapping[str, Question]
 
 
 def close_question(questions: Questions, event: ClosingEvent, place: int) -> Questions:
-    """Return the questions after one of them was closed, or answered late."""
+    """Return the questions after one question was closed, or was answered late."""
     return {**questions, event.question_id: questions[event.question_id].move(event, place)}
 
 
@@ -334,9 +342,9 @@ def questions_for_prompts(questions: Questions) -> tuple[Clarified, ...]:
 def expire(
     questions: Questions, waits: Waits, now: float, seconds: float | None
 ) -> ClarificationExpired | WaitRequested | None:
-    """Return the expiry of a question whose time is over, or a request to wait for the next expiry.
+    """Return the expiry of a question that was open too long, or a request to wait for the next expiry.
 
-    `seconds` is how long a question may stay open; None means no limit.
+    `seconds` is the longest time for which a question may be open; None means no limit.
     """
     if seconds is None:
         return None

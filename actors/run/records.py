@@ -40,9 +40,9 @@ from runtime.core.names import describe
 
 
 def record_text(event: Any, state: Any) -> str:
-    """Return an event in one line that is not yet sanitised. For an event of the kind's own, only the name is shown.
+    """Return an event in one line, not yet sanitised. For an event that only one kind of run has, the line is its name.
 
-    `state` is any state after the event. It has the texts of questions.
+    `state` is any state after the event. The texts of questions are read from the state.
     """
     match event:
         case RunResumed():
@@ -53,18 +53,18 @@ def record_text(event: Any, state: Any) -> str:
             return f"parked: {event.why}" if event.why else "parked"
         case CallRequested():
             most = format_count(event.tokens_max, "token") if event.calls <= 1 else format_count(event.calls, "call")
-            return f"{event.request_id} asked for, {most} at most"
+            return f"{event.request_id} requested, {most} at most"
         case CallReissued():
-            return f"{event.again.request_id} asked for again, {event.replaces} was interrupted"
+            return f"{event.again.request_id} requested again, because {event.replaces} was interrupted"
         case Replied():
             tokens = format_count(event.used.tokens, "token")
-            return f"{event.request_id} came after {event.elapsed:.1f} s, {tokens}{event.notices_text}"
+            return f"{event.request_id} answered after {event.elapsed:.1f} s, {tokens}{event.notices_text}"
         case CallFailed():
-            return f"{event.request_id} brought no reply: {event.fault.kind}: {event.fault.message}"
+            return f"{event.request_id} got no reply: {event.fault.kind}: {event.fault.message}"
         case Settled():
             return f"{event.request_id} was withdrawn; its late reply cost {format_count(event.used.tokens, 'token')}"
         case WaitRequested() if event.for_provider:
-            return f"waits for the provider until {stamp(event.until)}: {event.why}"
+            return f"the run waits for the provider until {stamp(event.until)}: {event.why}"
         case WaitRequested():
             return f"{event.node or 'the run'} waits until {stamp(event.until)}: {event.why}"
         case WaitEnded(request_id=name):
@@ -95,9 +95,9 @@ def _question_text(event: Any, state: Any) -> str:
             return f"question {event.question_id} declined{_from(event)}; {_consequence_text(event, state)}"
         case ClarificationWithdrawn():
             request = state.run.questions[event.question_id].request
-            of_limit = "the limits or the model changed" if request.of_run_limit else "the run does not wait any more"
+            of_limit = "the limits or the model changed" if request.of_run_limit else "the run no longer waits"
             why = "its step is redone" if request.reached is None else of_limit
-            return f"question {event.question_id} withdrawn, since {why}"
+            return f"question {event.question_id} withdrawn, because {why}"
         case ClarificationExpired():
             return f"question {event.question_id} expired; {_consequence_text(event, state)}"
         case ClarificationReminded():
@@ -131,7 +131,9 @@ def _tool_text(event: Any) -> str:
         case ToolCheckRequested():
             return f"{event.call} was interrupted; its process is ended first"
         case ToolProcessEnded():
-            return f"{event.call}: " + ("its process has ended" if event.certain else "its process cannot be seen here")
+            return f"{event.call}: " + (
+                "its process has ended" if event.certain else "this machine cannot see its process"
+            )
         case ToolReissued():
             return f"{event.again.request_id} calls {event.again.tool} again, in place of {event.replaces}"
         case _:
@@ -146,7 +148,7 @@ def cost_text(cost: ToolCost) -> str:
 
 
 def node_of_event(event: Any, state: Any) -> str:
-    """Return the node that an event is about, perhaps through its request or question; empty if it is about the run."""
+    """Return the node that an event, its request or its question is about; empty if the event is about the run."""
     match event:
         case CallReissued() | ToolReissued():
             node = event.again.node
@@ -184,25 +186,26 @@ def _changes_text(event: SettingsChanged) -> str:
     if event.timeout_seconds is not None:
         parts.append(f"the time limit of a call to {event.timeout_seconds:g} s")
     if event.output_tokens_max is not None:
-        parts.append(f"the limit of a reply to {event.output_tokens_max:,} tokens")
+        parts.append(f"the token limit of a reply to {event.output_tokens_max:,}")
     for name, value in event.model_settings.items():
-        parts.append(f"the setting {name} to {'what the provider takes' if value is None else json.dumps(value)}")
+        shown = "the provider's default" if value is None else json.dumps(value)
+        parts.append(f"the setting {name} to {shown}")
     if event.strict:
-        parts.append("the check of plans: one that leaves a demand of the text in no step is rejected")
+        parts.append("the check of plans: a plan is rejected if a demand of the text is in no step")
     return " and ".join(parts)
 
 
 def news_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = None) -> str:
     """Return the line that progress shows for an event; empty if progress does not show the event.
 
-    `text` returns an event of the kind in one line; None means `record_text`. A request is not shown, but the event
-    after its reply is. A request that waits long is shown as a call under way.
+    `text` returns an event in one line; None means `record_text`. Progress does not show a request, but shows the event
+    after its reply. It shows a request that takes long as an open call.
     """
     return "" if isinstance(event, CallRequested) else action_text(event, state, text)
 
 
 def action_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = None) -> str:
-    """Return the line for an event in a list of a run's actions. Requests have lines too, unlike in `news_text`."""
+    """Return the line for an event in a list of a run's actions. Unlike `news_text`, it returns lines for requests."""
     if _is_silent(event):
         return ""
     if isinstance(event, RunFinished):  # The result says everything else.
@@ -211,7 +214,7 @@ def action_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None =
 
 
 def _is_silent(event: Any) -> bool:
-    """Return whether progress shows no line for an event, because the event follows from others or repeats a line."""
+    """Return whether progress shows no line for an event, because other lines already show the same."""
     match event:
         case Replied() | Settled() | WaitEnded():
             return True
@@ -226,11 +229,11 @@ def _is_silent(event: Any) -> bool:
 
 
 _DERIVED = ("request_id", "node", "step")
-"""Properties of events that are shown with the stored fields, so that readers of the JSON need not parse ids."""
+"""The properties of events that are added to the stored fields, so that readers of the JSON need not parse ids."""
 
 
 def record_fields(event: Any) -> Mapping[str, Any]:
-    """Return an event as plain data without its time. The time belongs to the record."""
+    """Return an event as plain data without its time, because the record shows the time."""
     assert isinstance(event, Event)
     values = event.model_dump(mode="json")
     values.pop("at", None)

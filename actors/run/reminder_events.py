@@ -1,28 +1,28 @@
-"""The reminders of a question as data: when people are reminded, who is asked next, and the events of both. Pure."""
+"""The reminders of a question as data: when people are reminded, who is asked next, and the events. Pure."""
 
 from typing import Literal
 
 from runtime.core.events import Event, Seconds, Value
 
 ReminderScope = Literal["all", "approvals", "ordinary"]
-"""Which questions a rule applies to. Approvals are the questions that no program may answer, including reviews and
-questions about the outcome of a tool call.
+"""The questions that a rule applies to. `approvals` are the questions that no program may answer, such as reviews and
+questions about the outcome of a tool's call.
 """
 Ending = Literal["", "expiry", "deadline"]
 """The event that ends a question without an answer: its expiry, the run's deadline, or no event (empty)."""
 
 
 class ReminderStep(Value):
-    """An action after a question has been open for some time."""
+    """A reminder, or a question to further people, after a question has been open for some time."""
 
     after_seconds: Seconds
     """The seconds after the question was asked."""
     ask: tuple[str, ...] = ()
-    """The names of the people who are asked from then on. If it is empty, the people asked before are reminded."""
+    """The names of the people who are asked from then on; empty if the people asked before are reminded."""
 
 
 class Reminders(Value):
-    """The steps that follow if nobody answers a question. The question's event stores them."""
+    """The steps that follow if nobody answers a question. The question's event stores these steps."""
 
     ask: tuple[str, ...] = ()
     """The names of the people who are asked first; empty for everybody who may answer."""
@@ -51,7 +51,7 @@ class ReminderRule(Value):
 
 
 class ReminderEvent(Event):
-    """Steps of a question's reminders are due. Messages to people are made from this event."""
+    """Steps of a question's reminders are due. Replan sends messages to people because of this event."""
 
     question_id: str
     """The id of the question."""

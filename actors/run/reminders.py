@@ -1,7 +1,8 @@
 """Decides when people are reminded of a question, and who is asked next. Reads only the state. Pure.
 
-The steps and their times are recorded with the question. A due step becomes an event, and messages are made from it. If
-several steps are due, as after a time without a driver, they become one event, so people get one message.
+The steps and their times are recorded with the question. When a step is due, an event is recorded, and people get a
+message. If several steps are due, for example after a time without a driver, they become one event, so people get one
+message.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ def add_reminders(
 ) -> ClarificationRequested:
     """Return a question with the reminders of the run's first rule that applies to it.
 
-    The question is unchanged if no rule applies.
+    If no rule applies, the question is returned unchanged.
     """
     rule = next((rule for rule in run.reminders if _is_for(rule, event)), None)
     if rule is None:
@@ -50,9 +51,9 @@ def _first_ending(deadline: float | None, expiry: float | None) -> tuple[float |
 
 
 def remind(run: RunState[Any]) -> ReminderEvent | WaitRequested | None:
-    """Remind people of a question, or ask further people, when that is due. Before that time, request a wait.
+    """Remind people of a question or ask further people if a step is due. Otherwise, request a wait for the next step.
 
-    A step is carried out only after its wait has ended, so an answer sent before that time is accepted first.
+    A step is done only after its wait has ended. So an answer that was sent before the step was due is accepted first.
     """
     for name, question in run.questions.items():
         reminders = question.request.reminders
@@ -100,9 +101,11 @@ def describe_reminders(next_at: float | None, next_ask: Sequence[str], until: fl
     """Return sentences about what happens without an answer: the next step, and the end of the question."""
     parts = []
     if next_at is not None and (until is None or next_at < until):
-        parts.append(f"Unless it is answered by {stamp(next_at)}, {step_text(next_ask)}.")
+        parts.append(f"If nobody answers by {stamp(next_at)}, {step_text(next_ask)}.")
     if until is not None and ending == "expiry":
-        parts.append(f"If nobody answers, it expires at {stamp(until)}; its page says what the run does then.")
+        parts.append(
+            f"If nobody answers, the question expires at {stamp(until)}; its page says what the run does then."
+        )
     elif until is not None:
         parts.append(f"If nobody answers, the run ends at its deadline, {stamp(until)}.")
     elif not parts:

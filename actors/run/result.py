@@ -1,4 +1,7 @@
-"""The result and the status row of a run of any kind: the data that `--json` prints, and lines for a terminal. Pure."""
+"""The result and the status row of a run of any kind, as the data that `--json` prints and as lines for a terminal.
+
+Pure.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class ForkJson(TypedDict):
-    """The run and the place that a run was forked from."""
+    """The run that a run was forked from, and the place of the fork."""
 
     run_id: str
     seq: int
@@ -63,22 +66,22 @@ class DemandJson(TypedDict):
     standing: Literal["in_step", "checked", "declared", "in_no_step"]
     steps: list[str]
     guards: list[str]
-    """The guards that compare the demand; if no guard does, the guards of its steps."""
+    """The guards that compare the demand with the plan; if there are none, the guards of the demand's steps."""
     requirement: NotRequired[str]
     """The id of the plan's requirement for the demand."""
     assumed: NotRequired[str]
-    """How the plan reads ambiguous words that nobody has clarified."""
+    """The meaning that the plan assumes for ambiguous words that nobody has clarified."""
 
 
 class ResultJson(TypedDict):
     """The keys that `--json` prints for a run of any kind. Each kind adds its own keys.
 
-    The HTTP API, the MCP tools and the documentation are made from this list and the lists of the kinds.
+    The HTTP API, the MCP tools and the documentation are generated from this list and the lists of the kinds.
     """
 
     run_id: str
     status: Literal["running", "waiting", "parked", "finished", "moved"]
-    """Whether the run is being driven, waits for a person, is parked, or has finished; `moved`: it is now in another
+    """The status: the run is being driven, waits for a person, is parked, has finished, or was moved to another
     journal.
     """
     outcome: NotRequired[str]
@@ -101,9 +104,9 @@ class ResultJson(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """The result of a run, for its user. A notebook shows the output of `replan show`.
+    """The result of a run, for its user. A notebook shows it like the output of `replan show`.
 
-    A kind that shows more has a subclass.
+    A kind with further data has a subclass.
     """
 
     run_id: str
@@ -115,15 +118,15 @@ class RunResult:
     why: str
     """Why the run ended, why the program parked it, or why no host can drive it; else empty."""
     calls: int
-    """How many model calls are charged, including those with an unknown bill."""
+    """The number of charged model calls, including calls whose cost is unknown."""
     tokens: int
-    """The charged tokens, input and output together."""
+    """The charged tokens, input plus output."""
     cost_usd: float | None
     """The charge in dollars; None if the price is unknown."""
     cached_tokens: int = 0
-    """How many of the tokens the provider read from its prompt cache."""
+    """The number of tokens that the provider read from its prompt cache."""
     unknown: Amount = ZERO
-    """The part of the calls, tokens and cost that is charged for calls with an unknown bill."""
+    """The part of the calls, tokens and cost that is charged for calls whose cost is unknown."""
     question: OpenQuestion | None = None
     """The first open question, as plain data."""
     open_questions: tuple[str, ...] = ()
@@ -137,15 +140,15 @@ class RunResult:
     fault: Fault | None = None
     """The provider's last fault, if the run waits because of it."""
     provider: ProviderName = "openai"
-    """The provider whose API the server of the run's model has."""
+    """The provider whose API the server of the run's model uses."""
     next_try: float | None = None
-    """When a host tries again, if the run waits for its provider (UTC seconds since 1970)."""
+    """When a host makes the next try, if the run waits for its provider (UTC seconds since 1970)."""
     fork: Fork | None = None
-    """The run that this run was forked from, and the amounts it had used by then; None if there was no fork."""
+    """The run that this run was forked from, and the amounts that it had used before the fork; None without a fork."""
     reopened_by: ReopenedBy | Literal[""] = ""
-    """The condition for a finished run to go on; empty before its end."""
+    """What lets a finished run go on; empty before its end."""
     lines_of: "Callable[[Any], Sequence[Line]] | None" = field(default=None, compare=False)
-    """Returns the lines that the run's kind shows to people; None if only the common fields are shown."""
+    """Returns the lines that the run's kind shows to people; None if the kind shows only the common fields."""
 
     def __repr__(self) -> str:
         facts = [self.outcome or self.status, *self.facts(), format_count(self.calls, "call")]
@@ -167,7 +170,7 @@ class RunResult:
 
     @property
     def has_draft(self) -> bool:
-        """Whether the run has ended before its goal, and `export --draft` writes an unproved plan."""
+        """Whether the run ended before its goal, so that `export --draft` writes an unproved plan."""
         return False
 
     def so_far(self) -> Sequence[Line]:
@@ -181,21 +184,21 @@ class RunResult:
 
     @property
     def held_up(self) -> bool:
-        """Whether a host should drive the run and cannot. `why` has the reason."""
+        """Whether a host should drive the run but cannot. `why` has the reason."""
         return self.status == "running" and bool(self.why) and not self.cause
 
     @property
     def demands(self) -> "DemandTable | None":
-        """The table of the user's demands; None without a plan or without a text of the user."""
+        """The table of the user's demands; None if there is no plan or no text of the user."""
         return None
 
     @property
     def proved(self) -> bool:
-        """Whether its plan is proved and every demand of the user is in a step."""
+        """Whether the run's plan is proved and every demand of the user is in a step."""
         return False
 
     def remarks(self) -> Sequence[str]:
-        """Return the kind's lines for stderr. They are printed besides the result."""
+        """Return the kind's lines for stderr, which are printed in addition to the result."""
         return ()
 
     def details(self) -> Mapping[str, Any]:
@@ -235,11 +238,11 @@ class RunView:
 
     run_id: str
     status: str
-    """The status for users, as in `RunResult.status`."""
+    """The status that users see, as in `RunResult.status`."""
     state: Any
     """The state after the last record, of the kind's own type."""
     with_inbox: Any
-    """The state with the messages of the inbox applied, as if they were recorded."""
+    """The state as if the messages in the inbox had been recorded already."""
     program: str = "replan"
     lines_of: "Callable[[Any], Sequence[Line]] | None" = None
 
@@ -247,7 +250,7 @@ class RunView:
 def result_fields(
     view: RunView, run: RunState[Any], with_inbox: RunState[Any], *, price_known: bool = True
 ) -> dict[str, Any]:
-    """Return the fields of a `RunResult` of any kind. The question lacks the fields that the kind adds."""
+    """Return the fields that every kind's `RunResult` has. The question has no fields that only one kind adds."""
     # Open calls are not used yet. When the run is no longer driven, they may have been charged.
     ledger = run.ledger
     charged = ledger.used if view.status == "running" else ledger.committed
@@ -306,7 +309,7 @@ def common_lines(result: RunResult, program: str) -> list[Line]:
 
 
 def heading(result: RunResult, finished: str) -> Iterator[Line]:
-    """Yield the status with the outcome, then the reason. `finished` is the text for the status of a finished run."""
+    """Yield the status with the outcome, and then the reason. `finished` is the word for a finished run."""
     running = "Held up" if result.held_up else "Running"
     title = {"waiting": "Waiting for you", "parked": "Parked", "running": running, "moved": "Moved"}.get(
         result.status, finished
@@ -317,7 +320,7 @@ def heading(result: RunResult, finished: str) -> Iterator[Line]:
 
 
 def question_lines(result: RunResult, program: str) -> Iterator[Line]:
-    """Yield the first open question as every interface shows it, and how many more there are."""
+    """Yield the lines of the first open question, and a line with the number of further questions."""
     if result.question is None:
         return
     for text, style in question_parts(result.question):
@@ -328,7 +331,7 @@ def question_lines(result: RunResult, program: str) -> Iterator[Line]:
 
 
 def message_lines(result: RunResult) -> list[Line]:
-    """Return the user's messages. Messages that no prompt has contained yet are marked."""
+    """Return the lines about the user's messages. Messages that no prompt has contained yet are marked."""
     if not result.messages:
         return []
     texts = (
@@ -355,16 +358,16 @@ def usage_line(result: RunResult) -> Line:
         text += f"; charged as unknown: {format_usage(result.unknown, known=result.cost_usd is not None)}"
     if result.fork is not None:
         shared = format_count(result.fork.used.calls, "call")
-        text += f"; forked from run {result.fork.origin} at record {result.fork.seq}, with {shared} of its own"
+        text += f"; forked at record {result.fork.seq} from run {result.fork.origin}, which had then used {shared}"
     return Line((StyledSpan(f"Run {result.run_id}", "dim", result.run_id), StyledSpan(f"{text}.", "dim")))
 
 
 def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown: Shown = question_json) -> Summary:
     """Return the run's status row.
 
-    `calls` are the open calls on which an actor works. Calls of an earlier driver are missing. So are calls whose
-    child run waits for its provider. `working` says whether a guard or a tool works. `shown` turns a question into
-    plain data.
+    `calls` has the open calls on which an actor works. It has no calls of an earlier driver, and no calls whose child
+    run waits for its provider. `working` says whether a guard or a tool works. `shown` turns a question into plain
+    data.
     """
     # A child run uses amounts that its parent run has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger

@@ -1,7 +1,7 @@
-"""Rules: the rows of the table that a machine's `advance` goes through, and the rules of every kind of agent. Pure.
+"""The rules that a machine's `advance` tries in order, and the rules that every kind of agent has. Pure.
 
-The first rule that returns an event wins. The order matters in one way only: rules that judge, decide and ask about
-known results come before rules that request new work. So no request is made that a pending decision would withdraw.
+The first rule that returns an event wins. Rules that handle known results come before rules that request new work. So
+no request is made that a pending decision would withdraw. The order has no other purpose.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from actors.run.waits import WaitRequested
 
 
 class Scope(StrEnum):
-    """Which arguments a rule's function gets."""
+    """The arguments that a rule's function gets."""
 
     COMMON = "common run"  # the common part of the state
     RUN = "run"  # the whole state
@@ -29,12 +29,14 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A decision that a state may lead to."""
+    """A rule: a function that may make one decision from a state."""
 
     name: str
     scope: Scope
     function: Callable[..., Any]
-    """Returns the event of the decision, or None. The first line of its docstring names the decision."""
+    """Returns the event of the decision; None if the rule does not apply. The first line of its docstring names the
+    decision.
+    """
 
 
 def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
@@ -45,7 +47,7 @@ def keep_deadline(run: RunState[C]) -> WaitRequested | RunFinished | None:
 def take_over_tools(
     run: RunState[C],
 ) -> ToolCheckRequested | ToolReissued | ClarificationRequested | ToolFinished | RunFinished | None:
-    """Settle the outcomes of an earlier driver's calls of tools before any new request.
+    """Settle the outcomes of tool calls of an earlier driver before any new request.
 
     The run ends if its budget cannot pay for a call that must be made again.
     """
@@ -62,7 +64,7 @@ def take_over_tools(
 
 
 def expire(state: Any) -> ClarificationExpired | WaitRequested | None:
-    """Close a question that nobody answered in time, or request a wait until its time is over."""
+    """Close a question that nobody answered in time, or request a wait until its expiry."""
     run: RunState[Any] = state.run
     if not run.questions:
         return None

@@ -1,8 +1,8 @@
-"""Settings that a person changes during a run: its limits, its model, and the limits of a call and a reply. Pure.
+"""The settings that a person can change during a run, such as its limits, its model and the time limit of a call. Pure.
 
 A change is a message in the inbox: `{"kind": "change", ...}` with new values for keys of `Limits`, and for `model`,
-`price`, `call_seconds`, `server`, `timeout_seconds`, `output_tokens_max`, `model_settings` and `strict`. It is accepted
-until the run's end is final.
+`price`, `call_seconds`, `server`, `timeout_seconds`, `output_tokens_max`, `model_settings` and `strict`. A run with a
+final end accepts no change.
 """
 
 import operator
@@ -25,12 +25,12 @@ MODEL_MAX = 300
 
 MODEL_KEYS = frozenset({"model", "price", "call_seconds", "server"})
 _OWN = MODEL_KEYS | {"kind", "timeout_seconds", "output_tokens_max", "strict", MODEL_SETTINGS}
-NEVER_STRICT = "strict needs a run that makes a plan from a text"
-"""Why `strict` is refused by a kind of run that makes no plan from a text."""
+NEVER_STRICT = "strict is only for runs that make a plan from a text"
+"""The reason why a run that makes no plan from a text refuses `strict`."""
 
 
 class SettingsChanged(TimedEvent):
-    """A person changed limits, the model, the limits or settings of calls, or made plans strict."""
+    """A person changed the run's limits, its model, or the limits or settings of its calls, or made it `strict`."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("model_settings",)
     kind: Literal["settings_changed"] = "settings_changed"
@@ -39,13 +39,13 @@ class SettingsChanged(TimedEvent):
     model: str | None = None
     """The new model, in the form of `--model`; None if it does not change."""
     price: Price | None = None
-    """The price of the new model (`model`), if it is known."""
+    """The price of the new model (`model`); None if it is unknown."""
     call_seconds: float | None = Field(default=None, gt=0)
-    """The usual time limit in seconds of a call to the new model's server."""
+    """The default time limit in seconds of a call to the new model's server."""
     server: str = Field(default="", exclude_if=operator.not_)
     """The address of the new model's server, as in `Started.servers`; empty for a model in this process."""
     timeout_seconds: float | None = Field(default=None, gt=0)
-    """The new time limit of a call in seconds; None if it is not set."""
+    """The new time limit of a call in seconds; None if the person did not set it."""
     output_tokens_max: int | None = Field(default=None, ge=1)
     """The new token limit of a reply; None if it does not change."""
     strict: bool = False
@@ -62,7 +62,7 @@ class SettingsChanged(TimedEvent):
 def change_of(
     ledger: Ledger, body: Mapping[str, Any], at: float, mono: float | None = None, *, never_strict: str = NEVER_STRICT
 ) -> SettingsChanged:
-    """Return the change in a message. `never_strict` is the reason why the run cannot be strict; empty if it can.
+    """Return the change in a message. `never_strict` is the reason why the run cannot be `strict`; empty if it can be.
 
     Raises `UsageProblem` with the key as its place if the change is not valid.
     """
@@ -75,13 +75,13 @@ def change_of(
     if "stop_below" in changes and ledger.limits.stop_below is None:
         raise UsageProblem("the run's policy has no belief, so `stop_below` has no effect", place="stop_below")
     if "stop_below" in changes and changes["stop_below"] is None:
-        raise UsageProblem("it is a number from 0 to 1", place="stop_below")
+        raise UsageProblem("the value must be a number from 0 to 1", place="stop_below")
     model, timeout, usual = body.get("model"), body.get("timeout_seconds"), body.get("call_seconds")
     if model is not None and not (isinstance(model, str) and 0 < len(model) <= MODEL_MAX):
-        raise UsageProblem(f"a model's name has 1 to {MODEL_MAX} characters", place="model")
+        raise UsageProblem(f"a model's name must have 1 to {MODEL_MAX} characters", place="model")
     server = body.get("server", "")
     if not (isinstance(server, str) and len(server) <= MODEL_MAX):
-        raise UsageProblem(f"an address has at most {MODEL_MAX} characters", place="server")
+        raise UsageProblem(f"an address may have at most {MODEL_MAX} characters", place="server")
     output = body.get("output_tokens_max")
     for place, name, value in (
         ("timeout_seconds", "timeout", timeout),
@@ -97,7 +97,7 @@ def change_of(
         raise UsageProblem(never_strict, place="strict")
     settings = check_settings(body[MODEL_SETTINGS]) if body.get(MODEL_SETTINGS) else {}
     if not changes and model is None and timeout is None and output is None and not strict and not settings:
-        raise UsageProblem("nothing is changed")
+        raise UsageProblem("the message changes nothing")
     try:
         price = None if body.get("price") is None else Price.model_validate(body["price"])
         limits = Limits.model_validate({**dict(ledger.limits), **changes}) if changes else None
@@ -123,17 +123,20 @@ def change_of(
 
 
 def timeout_after(seconds: float, event: SettingsChanged) -> float:
-    """Return the time limit of a call after a change: the limit that is set, or else the new server's usual limit.
+    """Return the time limit of a call after a change: the newly set limit, or else the new server's default.
 
-    `seconds` is the limit before the change. A limit that differs from the default was set by the user or a file, so it
-    is kept.
+    `seconds` is the limit before the change. It is kept if it is not a default, because then the user or a file has set
+    it.
     """
     usual = event.call_seconds if seconds in (CALL_SECONDS, LOCAL_CALL_SECONDS) else None
     return event.timeout_seconds or usual or seconds
 
 
 def call_fields(event: SettingsChanged, seconds: float, settings: ModelSettings) -> dict[str, Any]:
-    """Return the changed fields for the calls of a configuration. `seconds` and `settings` are the values before."""
+    """Return the changed fields of a configuration for calls.
+
+    `seconds` and `settings` are the values before the change.
+    """
     fields: dict[str, Any] = {} if event.model is None else {"model": event.model, "price": event.price}
     if (limit := timeout_after(seconds, event)) != seconds:
         fields["timeout_seconds"] = limit
@@ -145,9 +148,9 @@ def call_fields(event: SettingsChanged, seconds: float, settings: ModelSettings)
 
 
 def message_for_children(changes: Mapping[str, Any], before: Ledger, event: SettingsChanged) -> Mapping[str, Any]:
-    """Return the message that passes all changes on to child runs. `before` is the ledger before the event.
+    """Return the message that sends all changes to child runs. `before` is the ledger before the event.
 
-    The message has no calls and no money, because reservations limit these.
+    The message has no limits of calls and money, because reservations limit these in child runs.
     """
     message: dict[str, Any] = {"kind": "change", **changes}
     if event.model is not None:
@@ -170,10 +173,10 @@ def message_for_children(changes: Mapping[str, Any], before: Ledger, event: Sett
 
 
 def _refuse_reached(ledger: Ledger, limits: Limits, changes: Mapping[str, Any], at: float) -> None:
-    """Refuse a limit that is already reached, because the run could do nothing under it."""
+    """Refuse a limit that the run has already reached, because the run could do nothing with this limit."""
     for limit in Limit:
         most, used = limit.of(limits), at if limit is Limit.DEADLINE else ledger.committed_of(limit)
         if limit.key in changes and most is not None and most <= used:
-            cause = f"the limit of {spec_of(limit).noun}s is reached already: {used:,.10g} of {most:,.10g}"
+            cause = f"the run has already used {used:,.10g} {spec_of(limit).noun}s, and the new limit is {most:,.10g}"
             cause = "the deadline has passed already" if limit is Limit.DEADLINE else cause
             raise UsageProblem(cause, place=limit.key)

@@ -1,6 +1,6 @@
 """The part of a run's state that every kind of agent has. It is frozen. Only `evolve_run` creates new values.
 
-A kind's state holds a `RunState` as its field `run`. Before the run begins, its state is `NotStarted()`.
+The state of a kind has a `RunState` in its field `run`. Before the run begins, the state is `NotStarted()`.
 """
 
 from collections.abc import Mapping
@@ -30,21 +30,23 @@ class RunState(Generic[C]):
     child: bool = False
     """Whether the run is a step of another run, whose ledger pays for it."""
     now: float = 0.0
-    """The latest time of an event, in UTC seconds. It never goes back, even if the clock does."""
+    """The latest time of an event, in UTC seconds. It never decreases, even if the clock is set back."""
     wall: float = 0.0
-    """The latest time of the clock, in UTC seconds. The ends of waits are computed from it, because waits end by the
-    clock.
+    """The latest time of the clock, in UTC seconds. The ends of waits are computed from this time, because waits end by
+    the clock.
     """
     mono: float | None = None
     """The driver's latest monotonic seconds since its claim; None if its records have no monotonic seconds."""
     epoch: int = 0
-    """The number of the latest driver's lease. It grows with every driver."""
+    """The number of the latest driver's lease. Every new driver has a higher number."""
     parked: bool = False
-    """Whether the driver has left or is about to leave. The run makes no requests then."""
+    """Whether the driver has stopped driving the run, or is about to stop. A parked run makes no requests."""
     handover: bool = False
     """Whether any driver may resume the parked run; False if only a person may."""
     parked_reasons: tuple[str, ...] = ()
-    """The reasons for parking since it was last driven, oldest first. A reason is empty if a person parked the run."""
+    """The reasons for parking since a driver last drove the run, oldest first. A reason is empty if a person parked the
+    run.
+    """
     parked_cause: Halt = ""
     """The cause of parking that only a person can remove; empty if there is no such cause."""
     ledger: Ledger = field(default_factory=lambda: Ledger(Limits()))
@@ -53,18 +55,18 @@ class RunState(Generic[C]):
     waits: Waits = field(default_factory=dict)
     questions: Questions = field(default_factory=dict)
     limit_question: str = ""
-    """The id of the latest question how to go on at a limit; empty if there is none, and after the limits changed."""
+    """The id of the latest question at a limit; empty if there is no such question or the limits have changed since."""
     reminders: tuple[ReminderRule, ...] = ()
     warn_at: tuple[int, ...] = ()
-    """The levels of its limits at which the run warns, in percent; empty if it never warns."""
+    """The levels of limits at which the run warns, in percent; empty if the run never warns."""
     warned: Mapping[Limit, int] = field(default_factory=dict)
-    """The highest level that the run has warned about, by limit; without limits that have changed since."""
+    """The highest level of the run's warnings, by limit. A limit that has changed since is missing."""
     warned_of_others: Mapping[tuple[str, Limit], tuple[int, int]] = field(default_factory=dict)
-    """The last day and level that it has warned about, by (name of a daily budget or a child run, limit)."""
+    """The day and level of the last warning, by the name of a daily budget or child run and its limit."""
     servers: Mapping[str, str] = field(default_factory=dict)
-    """The addresses of its models' servers, by model. A driver asks these models at no other server."""
+    """The addresses of the servers of the run's models, by model. A driver uses no other server for these models."""
     deadline_set: float = 0.0
-    """When its deadline was set, in UTC seconds: the beginning of the time that the deadline limits."""
+    """When the deadline was set, in UTC seconds. The time until the deadline counts from this moment."""
     messages: Messages = ()
     finished: RunFinished | None = None
     """The run's end; None before the end, and after the end was undone. Calls of tools may still end after the run's
@@ -73,17 +75,18 @@ class RunState(Generic[C]):
     renewing: bool = False
     """Whether the next driver must open a changed model or guard of the run. Until then no request is made."""
     never_strict: str = NEVER_STRICT
-    """Why the run cannot be made `strict`, as a sentence without its full stop; empty if it can."""
+    """Why the run cannot be made `strict`, as a sentence without a full stop; empty if it can be."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """The settings changed since the run began that also apply to its child runs, as a message for them."""
+    """The message that sends to child runs all settings that changed since the run began."""
     reopening: bool = False
-    """Whether a message or change after the end lets the run go on at the next drive."""
+    """Whether a message or change after the end lets the next driver continue the run."""
     fork: Fork | None = None
-    """The run that this run was forked from; None without a fork. While `epoch` is 0, the fork has had no driver."""
+    """The run that this run was forked from; None without a fork. As long as `epoch` is 0, the fork has had no driver.
+    """
 
     @classmethod
     def begin(cls, event: Started) -> "RunState[C]":
-        """Return the common part of a run after its first event."""
+        """Return the common part of a run's state after its first event."""
         times = (event.at, event.at, event.mono)
         return cls(
             event.run,
@@ -97,7 +100,7 @@ class RunState(Generic[C]):
         )
 
     def undoes_end(self, *, at_once: bool) -> bool:
-        """Return whether a takeover undoes the run's end. `at_once` says that a person resumed it."""
+        """Return whether a takeover undoes the run's end. `at_once` says whether a person resumed the run."""
         end = self.finished
         if end is None:
             return False
@@ -110,7 +113,7 @@ class RunState(Generic[C]):
 
     @property
     def parked_reason(self) -> str:
-        """The latest reason for parking; empty if a person parked the run, or if it is not parked."""
+        """The latest reason for parking; empty if a person parked the run, or if the run is not parked."""
         return self.parked_reasons[-1] if self.parked_reasons else ""
 
     @property
@@ -123,13 +126,13 @@ class RunState(Generic[C]):
 
     @property
     def held(self) -> frozenset[str]:
-        """The ids of the requests whose child run waits for its provider."""
+        """The ids of the requests that wait for a child run whose provider is down."""
         names = (wait.request_id for wait in self.waits.values() if wait.for_provider)
         return frozenset(name.partition(":")[2] for name in names if name != PROVIDER) if self.waits else frozenset()
 
     @property
     def outage(self) -> WaitRequested | None:
-        """The wait for the provider for which no process stays; None if there is no such wait."""
+        """The wait for the provider during which no process needs to run; None if there is no such wait."""
         return next((wait for wait in self.waits.values() if wait.for_provider and wait.node is None), None)
 
     @property
@@ -146,18 +149,21 @@ class RunState(Generic[C]):
 
     @property
     def questions_used(self) -> int:
-        """How many questions count against their limit. Reviews and questions about a limit of the run do not."""
+        """The number of questions that count against the limit of questions.
+
+        Reviews and questions about limits do not count.
+        """
         return sum(1 for question in self.questions.values() if question.counts)
 
     @property
     def asks_at_limit(self) -> bool:
-        """Whether a person is asked how the run goes on at a limit of its own."""
+        """Whether a question is open that asks how to go on at a limit of the run."""
         asked = self.at_limit
         return asked is not None and asked.open and asked.request.of_run_limit
 
     @property
     def at_limit(self) -> Question | None:
-        """The latest question about a limit or a daily budget; None if there is none, or if the limits changed."""
+        """The latest question about a limit or a daily budget; None without one, or if the limits changed since."""
         return self.questions[self.limit_question] if self.limit_question else None
 
     @property
@@ -166,7 +172,7 @@ class RunState(Generic[C]):
         return questions_for_prompts(self.questions) if self.questions else ()
 
     def texts_of(self, kind: MessageKind) -> tuple[str, ...]:
-        """Return the texts of the user's messages of a kind, oldest first."""
+        """Return the texts of the user's messages of a kind, the oldest first."""
         return tuple([message.text for message in self.messages if message.kind == kind])
 
 

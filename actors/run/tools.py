@@ -1,16 +1,16 @@
-"""Calls of tools, with which a run changes the world. Each call is recorded before it begins and after it ends. Pure.
+"""Calls of tools. Each call is recorded before it begins and after it ends. Pure.
 
-A tool changes the world, so two rules differ from the rules for model calls. A call that is not repeatable is never
-withdrawn, and never made again without asking a person. If a crash leaves unknown whether a call ran, a person is asked
-as soon as no process of the call runs any more.
+A tool can change files and other systems, so two rules differ from the rules for model calls. A call that is not
+repeatable is never withdrawn, and is never made again without asking a person. If it is unknown after a crash whether a
+call ran, a person is asked as soon as no process of the call runs.
 
-If a person, a limit or a fault ends a run from outside, the run is over once its tool calls have ended. An unrepeatable
-call runs to its end, and a repeatable call is ended.
+A run that a person, a limit or a fault has ended is over after its tool calls have ended. A call that is not repeatable
+runs to its end, and a repeatable call is stopped.
 
-A call is requested, recorded as started with the name of its process, and finished. It does nothing before its start is
-recorded. A later driver first ends the process of an earlier driver's call (`checking`). Then it makes a repeatable
-call again, or asks a person about any other call. A repeatable call inside the driver's own process is not recorded as
-started, because it ends with that process.
+A call is requested, recorded as started with the name of its process, and finished. The call does nothing before its
+start is recorded. A later driver first ends the process of an earlier driver's call (`checking`). Then it makes the
+call again if the call is repeatable, or else asks a person. A repeatable call inside the driver's own process is not
+recorded as started, because the call ends with this process.
 """
 
 import operator
@@ -32,7 +32,7 @@ from runtime.core.messages import Message
 
 
 class ToolRequested(Event):
-    """A call of a tool was requested. It has not begun."""
+    """A call of a tool was requested. The call has not begun."""
 
     texts: ClassVar[tuple[str, ...]] = ("arguments",)
     added_fields: ClassVar[tuple[str, ...]] = ("commit", "micro_usd_max")
@@ -40,7 +40,7 @@ class ToolRequested(Event):
     node: str
     """The node that the call is about."""
     tool: str
-    """The tool's name. The address of its actor is `tool:NAME`."""
+    """The tool's name. The address of the tool's actor is `tool:NAME`."""
     arguments: str
     """The tool's arguments, a JSON object as text."""
     repeatable: bool = False
@@ -50,7 +50,7 @@ class ToolRequested(Event):
     try_number: int = 1
     """The number of this call among the node's calls, from 1."""
     commit: str = Field(default="", exclude_if=operator.not_)
-    """The commit on which the call works, in a folder made for the call; empty if it works in the workspace."""
+    """The commit whose files the call works on, in a folder made for the call; empty if it works in the workspace."""
     micro_usd_max: int = Field(default=0, exclude_if=operator.not_)
     """The reserved micro-dollars: the most that the call may cost."""
 
@@ -61,12 +61,12 @@ class ToolRequested(Event):
 
     @property
     def reserve(self) -> Amount:
-        """The amount that the ledger reserves for it."""
+        """The amount that the ledger reserves for the call."""
         return Amount(micro_usd=self.micro_usd_max)
 
 
 class ToolStarted(TimedEvent):
-    """A call is about to begin. It has done nothing yet."""
+    """A call is about to begin. The call has done nothing yet."""
 
     kind: Literal["tool_started"] = "tool_started"
     request_id: str
@@ -94,12 +94,12 @@ class ToolCost(Value):
     input_tokens: int = Field(default=0, ge=0)
     output_tokens: int = Field(default=0, ge=0)
     turns: int = Field(default=0, ge=0)
-    """How many turns the tool's conversation with a model had; 0 if the tool does not report them."""
+    """The number of turns in the tool's conversation with a model; 0 if the tool does not report it."""
     session: str = ""
 
 
 class ToolFinished(TimedEvent):
-    """A call of a tool ended, or a person or the end of the run settled its outcome."""
+    """A call of a tool ended, or its outcome was settled by a person or at the end of the run."""
 
     texts: ClassVar[tuple[str, ...]] = ("output",)
     added_fields: ClassVar[tuple[str, ...]] = ("cost", "not_made")
@@ -107,15 +107,15 @@ class ToolFinished(TimedEvent):
     request_id: str
     """The id of the request."""
     elapsed: Seconds = 0.0
-    """How long it took, in seconds."""
+    """How long the call took, in seconds."""
     outcome: ToolOutcome
-    """How it ended."""
+    """How the call ended."""
     output: str = ""
     """The output, cut to the tool's limit."""
     reason: str = ""
     """The reason, in one line for people."""
     question_id: str | None = None
-    """The id of the question in which a person reported the outcome; None if no person was asked."""
+    """The id of the question about the outcome; None if no person was asked."""
     cost: ToolCost | None = Field(default=None, exclude_if=operator.not_)
     """The cost that the tool reports; None if it reports no cost."""
     not_made: bool = Field(default=False, exclude_if=operator.not_)
@@ -129,7 +129,7 @@ class ToolCheckRequested(Event):
     call: str
     """The request id of the call."""
     process: str
-    """The name of the leader of its process group."""
+    """The name of the leader of the call's process group."""
 
     @property
     def request_id(self) -> str:
@@ -138,7 +138,7 @@ class ToolCheckRequested(Event):
 
 
 class ToolProcessEnded(TimedEvent):
-    """The process of an earlier driver's call was looked for, and ended if it still ran."""
+    """The process of an earlier driver's call was searched for, and was ended if it still ran."""
 
     kind: Literal["tool_process_ended"] = "tool_process_ended"
     call: str
@@ -148,7 +148,7 @@ class ToolProcessEnded(TimedEvent):
 
 
 class ToolReissued(Event):
-    """An earlier driver's call is made again, because it did nothing or because doing it twice does no harm."""
+    """An earlier driver's call is made again, because it has done nothing or because a second call does no harm."""
 
     kind: Literal["tool_reissued"] = "tool_reissued"
     replaces: str
@@ -185,7 +185,7 @@ class Ended(Message):
 
 @dataclass(frozen=True, slots=True)
 class Checked(Message):
-    """The actor's message that the process of an earlier driver's call was looked for."""
+    """The actor's message that it has searched for the process of an earlier driver's call."""
 
     request_id: str
     """The request id of the check, `check:CALL`."""
@@ -197,8 +197,9 @@ ToolMessage = Begun | Ended | Checked
 
 
 Phase = Literal["running", "checking", "settled", "asked"]
-"""How far a later driver has taken over an earlier driver's call. `running`: not at all. `checking`: its process is
-being ended. `settled`: its process has ended, as far as can be seen. `asked`: a person is asked about its outcome.
+"""The progress of a later driver with an earlier driver's call. `running`: it has done nothing yet. `checking`: the
+call's process is being ended. `settled`: the call's process has ended, or cannot be seen. `asked`: a person is asked
+about the outcome.
 """
 
 
@@ -211,7 +212,7 @@ class OpenTool:
     started: ToolStarted | None = None
     """The event of the call's start; None as long as the call has certainly done nothing."""
     phase: Phase = "running"
-    """How far a later driver has taken the call over; `running` if no other driver has come since."""
+    """The progress of a later driver with this call; `running` if no later driver has taken over the run."""
     certain: bool = True
     """Whether the process of an earlier driver's call has certainly ended; False if that cannot be seen."""
     question_id: str = ""
@@ -223,7 +224,7 @@ Tools = Mapping[str, OpenTool]
 
 
 def apply_event(tools: Tools, event: ToolEvent, epoch: int) -> Tools:
-    """Return the open calls after an event about them."""
+    """Return the open calls after an event about one of them."""
     match event:
         case ToolRequested():
             return {**tools, event.request_id: OpenTool(event, epoch)}
@@ -260,7 +261,7 @@ def _replace_call(tools: Tools, request_id: str, **fields: Any) -> Tools:
 
 
 def busy(tools: Tools) -> bool:
-    """Return whether the run waits for a call, not only for a person: a call runs, or its process is being ended."""
+    """Return whether a call runs, or its process is being ended. Calls that only wait for a person do not count."""
     return bool(tools) and any(tool.phase in ("running", "checking") for tool in tools.values())
 
 
@@ -325,7 +326,7 @@ def _take_over(
 
 
 def begun_calls(tools: Tools) -> Tools:
-    """Return the calls that may have done something. After its end, the run waits only for these calls."""
+    """Return the calls that may have done something. After a run's end, only these calls stay open."""
     return {name: tool for name, tool in tools.items() if tool.started is not None} if tools else tools
 
 
@@ -338,9 +339,9 @@ def end(tools: Tools, epoch: int, now: float) -> ToolCheckRequested | ToolFinish
         process = tool.started.process if tool.started is not None else ""
         if tool.phase == "running" and process:
             return ToolCheckRequested(call=request_id, process=process)
-        reason = "the run ended before it was known what became of the call"
+        reason = "the run ended before the outcome of the call was known"
         if not tool.certain:
-            reason += "; it may still be running where it was started"
+            reason += "; the call may still be running where it was started"
         unknown, question = ToolOutcome.UNKNOWN, tool.question_id or None
         return ToolFinished(request_id=request_id, at=now, outcome=unknown, reason=reason, question_id=question)
     return None
@@ -364,7 +365,7 @@ def _ask_for_outcome(tool: OpenTool, request_id: str, question_id: str) -> Clari
 
 
 def _purpose(node: str) -> str:
-    """Return the purpose of a call in words: the step of its node, or the call that it will undo."""
+    """Return the purpose of a call in words: the step of its node, or the call that it undoes."""
     step, _, place = node.partition("/")
     return f"the undo of call {place.removeprefix('n')}" if step == "undo" else f"the step '{step_of(node)}'"
 
@@ -377,11 +378,11 @@ def _apply_answer(
         return None
     if question.status is Status.ANSWERED and question.answer == NOT_RUN:
         return _reissue(tool)
-    outcome, reason = ToolOutcome.UNKNOWN, "nobody has said what became of the call"
+    outcome, reason = ToolOutcome.UNKNOWN, "nobody has reported the outcome of the call"
     if question.status is Status.ANSWERED:
         ran = question.answer == SUCCEEDED
         outcome = ToolOutcome.SUCCEEDED if ran else ToolOutcome.FAILED
-        reason = "" if ran else "a person reported that it failed"
+        reason = "" if ran else "a person reported that the call failed"
     return ToolFinished(request_id=request_id, at=now, outcome=outcome, reason=reason, question_id=tool.question_id)
 
 
@@ -399,7 +400,7 @@ def work_of(tools: Tools, epoch: int) -> dict[str, Work]:
 
 
 def charge_event(ledger: Ledger, tools: Tools, event: ToolEvent) -> Ledger:
-    """Return the ledger after an event about a call. `tools` are the calls that were open before the event.
+    """Return the ledger after an event about a call. `tools` has the calls that were open before the event.
 
     A call that reports no cost is charged with its reservation, as unknown. A call that was not begun costs nothing.
     """

@@ -1,6 +1,6 @@
-"""The views of a kind's runs: functions from states and events to data. Each function has a default for any kind. Pure.
+"""The views of a kind's runs: functions that turn states and events into data. Each view has a default for any kind.
 
-The interfaces (command line, web, MCP) render the data, and do not know any kind.
+Pure. The interfaces (command line, web, MCP) show this data, and have no code for single kinds.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,11 +27,11 @@ from runtime.core.machine import fold
 E = TypeVar("E")
 
 Scalar = str | int | float | bool | tuple[str, ...]
-"""A value of a field: an id, a number or a code, never a text of a model or a user."""
+"""The value of a field: an id, a number or a code. It never has a text of a model or a user."""
 
 
 class CheckBegan(NamedTuple):
-    """A guard was asked for a verdict."""
+    """A check by a guard began."""
 
     request_id: str
     node: str
@@ -39,12 +39,12 @@ class CheckBegan(NamedTuple):
 
 
 class CheckEnded(NamedTuple):
-    """A guard has answered."""
+    """A check by a guard ended."""
 
     request_id: str
     node: str
     guard: str
-    """The name of the guard; for a composite, the name of the member that rejected."""
+    """The name of the guard. If a member of a composite guard rejected, the name of this member."""
     passed: bool
     score: float
     codes: tuple[str, ...] = ()
@@ -52,10 +52,10 @@ class CheckEnded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """Something that happened at one moment, such as a decision."""
+    """An event without a duration, such as a decision."""
 
     name: str
-    """Its name, such as `decide partial_replan`."""
+    """The name of the event, such as `decide partial_replan`."""
     node: str = ""
     fields: Mapping[str, Scalar] = field(default_factory=dict)
     rule: str = ""
@@ -77,9 +77,9 @@ class Tracing(Generic[E]):
     facts: Callable[[E], Sequence[Traced]] = lambda _: ()
     """Returns the checks and decisions that an event reports."""
     ended: Callable[[E, Sequence[str]], Collection[str]] = lambda _, __: ()
-    """Returns the attempts that an event ends. The second argument has the open attempts."""
+    """Returns the attempts that an event ends. The arguments are the event and the open attempts."""
     plans: Callable[[Any, str], bool] = lambda _, __: False
-    """Tells from a run's state whether an attempt makes a plan."""
+    """Returns whether an attempt makes a plan. The arguments are the run's state and the attempt."""
 
 
 S = TypeVar("S")
@@ -87,14 +87,14 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The actions of a run, as a tree."""
+    """The tree of the actions of a run."""
 
     tree: LineTree
     lines: tuple[Line, ...] = ()
     to_json: Callable[[], Mapping[str, Any]] = field(default=dict, compare=False)
-    """Returns the tree as plain data: the keys that `show --tree --json` prints besides `run_id`."""
+    """Returns the tree as plain data: the keys that `show --tree --json` prints in addition to `run_id`."""
     belief: str = ""
-    """What the search believed after the last rejection, in sentences; empty without a belief."""
+    """The belief of the search after the last rejection, in sentences; empty without a belief."""
 
 
 class RunDocument(NamedTuple):
@@ -103,13 +103,13 @@ class RunDocument(NamedTuple):
     lines: tuple[Line, ...] = ()
     json: Any = None
     text: str | None = None
-    """The document as text in its own format; None for a document with `lines` and `json`."""
+    """The document as text in its own format; None for a document that has `lines` and `json`."""
     content: bytes | None = None
     """The document as bytes, for a binary format; None for any other document."""
 
 
 class SentPrompt(NamedTuple):
-    """The messages that were sent in a call, rebuilt from the journal."""
+    """The messages of a call, made again from the journal."""
 
     request_id: str
     prompt_hash: str
@@ -120,8 +120,8 @@ class SentPrompt(NamedTuple):
 
 
 Near = Callable[[int], tuple[int, S]]
-"""Returns a state from which a replay can start: a number of records, at most the given number, and the state after
-them.
+"""Returns a state from which a replay can start, before a given record. The result is a number of records and the state
+after these records.
 """
 
 
@@ -148,8 +148,9 @@ def _tree(title: str, state: Any, written: Sequence[Record[Any]], *, interrupted
 def budget_line(state: Any, now: float, *, price_known: bool | None = None, working: bool | None = None) -> Line:
     """Return one line about how much of each limit is used.
 
-    `price_known` says whether costs can be shown; None means: if the run's model has a price. `working` says whether
-    the time since the last event is active; None means: if a call of a model or a tool is open.
+    `price_known` says whether costs are shown; by default, they are shown if the run's model has a price. `working`
+    says whether the time since the last event is active; by default, it is active if a call of a model or a tool is
+    open.
     """
     price_known = state.config.price is not None if price_known is None else price_known
     working = bool(state.run.calls.open or state.run.tools) if working is None else working
@@ -176,9 +177,10 @@ class AskedFor(NamedTuple):
     """The task of a run."""
 
     text: str = ""
-    """The user's text; empty if the kind has no text, or if a plan was made without a problem."""
+    """The user's text; empty if the kind has no text, or if the run made a plan without a problem."""
     facts: tuple[tuple[str, str], ...] = ()
-    """Facts of the configuration, as names with values, such as the workflow. A page shows the first in its header."""
+    """Facts about the configuration as (name, value), such as the workflow. A page shows the first fact in its header.
+    """
 
 
 class ShownPassage(NamedTuple):
@@ -196,21 +198,23 @@ class Views(Generic[S, E]):
     """The views of a kind. Each default works for every kind. A kind replaces the defaults that should show more."""
 
     asked: Callable[[S], AskedFor] = lambda _: AskedFor()
-    """Returns what a begun run was asked to do."""
+    """Returns the task of a begun run."""
     result: Callable[[RunView], RunResult] = _result
     """Returns the result of a run. `show --json` prints its `to_json`."""
     result_lines: Callable[[Any, str], list[Line]] = _lines
-    """Returns the result as lines for people, from the result and the command with which the user calls this program.
+    """Returns the result as lines for people. The second argument is the command with which the user calls this
+    program.
     """
     brief_lines: Callable[[Any, str], list[Line]] | None = None
     """Returns a short form of `result_lines`, shown by default; None if `result_lines` is short already."""
     brief_has_tree: bool = False
-    """Whether the short result has everything that a live view's tree shows. Then the tree need not stay on the screen.
+    """Whether the short result shows everything that the tree of a live view shows. If so, the tree need not stay on
+    the screen.
     """
     tree: Callable[..., Tree] = _tree
     """Returns the actions of the run: `tree(title, state, records, interrupted=…, brief=…)`.
 
-    `interrupted`: nobody drives the run now. `brief`: for a live view, which has little room.
+    `interrupted` says whether nobody drives the run now. `brief` asks for a short tree, for a live view.
     """
     record_text: Callable[[E, S], str] = records.record_text
     """Returns an event in one line, from the event and the state after it."""
@@ -221,10 +225,10 @@ class Views(Generic[S, E]):
     progress: Callable[[S, float], Line] = budget_line
     """Returns one line about the progress of a begun run, at a time in UTC seconds."""
     documents: Mapping[str, Callable[[Any, Any, str], RunDocument]] = field(default_factory=dict)
-    """Functions that return a document of a run, by the name of its view, such as `plan`.
+    """The functions that return a document of a run, by the document's name, such as `plan`.
 
-    Their arguments are the state, the result and the program's name. They raise `UsageProblem` if the run has no such
-    document.
+    The arguments are the state, the result and the program's name. A function raises `UsageProblem` if the run does not
+    have the document.
     """
     tree_title: str = "Actions"
     flow: Callable[[S, Any], Flow | None] = lambda _, __: None
@@ -233,23 +237,24 @@ class Views(Generic[S, E]):
     checklist: Callable[[Any], Checklist | None] = lambda _: None
     """Returns the steps of a run with their statuses, from the result; None for a kind without steps."""
     sources: Callable[[Any], Sequence[tuple[str, str]]] = lambda _: ()
-    """Returns the values that documents state, from the result: the name of each value, and the place of its quote."""
+    """Returns the name of each value that a document states, with the place of its quote. The argument is the result.
+    """
     passage: Callable[[Sequence[Record[Any]], Any, str], ShownPassage | None] = lambda _, __, ___: None
-    """Returns the passage that states a value, from the records, the result and the value's name; None if there is
-    none.
+    """Returns the passage that states a value; None if there is none. The arguments are the records, the result and the
+    value's name.
     """
     prompt: Callable[..., SentPrompt] | None = None
     """Returns the messages of a call: `prompt(records, wanted, near)`; None for a kind without prompts.
 
-    `wanted` is the call's node or request id. `near` (`Near` or None) saves the work of replaying all records. Raises
-    `UsageProblem` if the call was not made.
+    `wanted` is the call's node or request id. If `near` (a `Near`) is not None, only a part of the records is replayed.
+    Raises `UsageProblem` if the call was not made.
     """
 
     findings: Callable[[E], tuple[str, Sequence[Finding]]] = lambda _: ("", ())
-    """Returns the findings of a verdict, after the id of its node; an empty id for any other event."""
+    """Returns the node's id and the findings of a verdict. For any other event, the id is empty."""
 
     tracing: Tracing[E] = field(default_factory=Tracing)
-    """What traces and metrics show besides calls, tools, questions and waits."""
+    """The data that traces and metrics show in addition to calls, tools, questions and waits."""
 
     def lines(self, result: Any, program: str, *, full: bool, demands: bool = True) -> list[Line]:
         """Return the result of a run for people, in full or in short.
@@ -278,16 +283,16 @@ def calls_of(records: Sequence[Record[Any]]) -> list[tuple[int, CallRequested]]:
 def rebuilt_prompt(
     machine: RunMachine[Any, Any], records: Sequence[Record[Any]], name: str, near: Near[Any] | None = None
 ) -> SentPrompt:
-    """Return the messages of one call, named by its request id, or by a node for the node's last try.
+    """Return the messages of a call. `name` is a request id, or a node, which stands for its last try.
 
     A request id is, for example, `g_plan/v1.a1.t2`. `near` returns a state to start the replay from. Raises
-    `UsageProblem` if the call was not made, with the nearest name, or if it asks no model.
+    `UsageProblem` if the call was not made or calls no model. The hint has the most similar name.
     """
     calls = calls_of(records)
     matches = [(place, call) for place, call in calls if name in (call.call, call.request_id)]
     if not matches:
-        hint = nearest(name, [call.request_id for _, call in calls], kind="calls") or "no model was asked"
-        raise UsageProblem(f"no call {name!r} in this run", place="--prompt", hint=hint)
+        hint = nearest(name, [call.request_id for _, call in calls], kind="calls") or "the run has called no model"
+        raise UsageProblem(f"there is no call {name!r} in this run", place="--prompt", hint=hint)
     place, request = matches[-1]
     begin, before = (0, machine.initial()) if near is None else near(place)
     before = fold(machine, (record.event for record in records[begin:place]), before)
@@ -297,11 +302,11 @@ def rebuilt_prompt(
     texts = [prompt.text for state in (before, after) if (prompt := machine.prompt(state, request)) is not None]
     if not texts:
         if machine.is_child(after, request):
-            cause = f"the call {request.request_id!r} is answered by a run of its own, which asks models"
-            hint = f"name a call of the run {child_run(records[0].run, request.node)}"
+            cause = f"a child run answers the call {request.request_id!r}"
+            hint = f"name a call of the child run {child_run(records[0].run, request.node)}"
             raise UsageProblem(cause, place="--prompt", hint=hint)
-        cause = f"the step {request.step!r} asks no model"
-        raise UsageProblem(cause, place="--prompt", hint="name another step's node")
+        cause = f"the step {request.step!r} calls no model"
+        raise UsageProblem(cause, place="--prompt", hint="name a node of another step")
     rebuilt = next((text for text in texts if text.ref == request.prompt_hash), None)
     best = rebuilt or texts[0]
     messages = (("system", best.system), ("user", best.user))

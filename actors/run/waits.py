@@ -1,6 +1,6 @@
 """Events with a time, the events of waits, and the open waits of a run. Pure.
 
-A run waits for the next try of a call, a delayed retry, a question's expiry, the deadline, the next day of the daily
+A run can wait for the next try of a call, a delayed retry, a question's expiry, the deadline, the next day of a daily
 budget, or the model's provider.
 """
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class TimedEvent(Event):
-    """An event that follows from a message from outside. It has the time of that message."""
+    """An event that follows from a message from outside. It has the time of the message."""
 
     at: Seconds
     """The time, in UTC seconds since 1970."""
     mono: float | None = None
-    """The driver's monotonic seconds since its claim."""
+    """The seconds since the driver's claim, by a monotonic clock."""
 
 
 StoredLimits = Annotated[Limits, PlainSerializer(lambda limits: limits.model_dump(mode="json"), dict[str, Any])]
@@ -37,9 +37,9 @@ StoredLimits = Annotated[Limits, PlainSerializer(lambda limits: limits.model_dum
 
 
 class Started(TimedEvent):
-    """A run began. This is its first event, and also the message that starts it.
+    """A run began. This object is its first event, and also the message that starts the run.
 
-    Each kind has a subclass with everything that later decisions depend on.
+    Each kind has a subclass with all data that later decisions need.
     """
 
     added_fields: ClassVar[tuple[str, ...]] = ("by", "shared", "reminders", "warn_at")
@@ -48,15 +48,15 @@ class Started(TimedEvent):
     limits: StoredLimits
     """The limits and the deadline."""
     child: bool = False
-    """Whether it is a step of another run."""
+    """Whether the run is a step of another run."""
     by: StorableText = Field(default="", exclude_if=lambda by: not by)
     """Who started the run: `cli`, `python`, or the client of a server; empty if it is unknown."""
     shared: int = Field(default=0, exclude_if=lambda shared: not shared)
-    """How many of the first records, including this record, are copies of another run's records; 0 if none are."""
+    """The number of first records, including this one, that are copies of another run's records; 0 without copies."""
     reminders: tuple[ReminderRule, ...] = Field(default=(), exclude_if=lambda rules: not rules)
     """The rules for reminders about unanswered questions. The first rule that applies to a question counts."""
     warn_at: tuple[int, ...] = Field(default=(), exclude_if=lambda levels: not levels)
-    """The levels at which the run warns that much of a limit is used, in percent; empty if it never warns."""
+    """The levels at which the run warns about a limit, in percent; empty if it never warns."""
     servers: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
     """The addresses of its models' servers, by model, as `runtime.models.providers.server_address` returns them."""
 
@@ -65,7 +65,9 @@ CLOCK = "clock"
 DEADLINE = "deadline"
 HOME_BUDGET = "home_budget"
 PROVIDER = "provider"
-"""The request id of the wait for the model's provider. For a child run's provider, a colon and the call follow."""
+"""The request id of the wait for the model's provider. For a child run's provider, the id ends with a colon and the
+call.
+"""
 
 
 class WaitRequested(Event):
@@ -74,11 +76,11 @@ class WaitRequested(Event):
     added_fields: ClassVar[tuple[str, ...]] = ("fault", "asked_at")
     kind: Literal["wait_requested"] = "wait_requested"
     request_id: str
-    """The name of the wait. A back-off has a prefix and the delayed call or node."""
+    """The name of the wait. The name of a back-off is a prefix and the delayed call or node."""
     until: Seconds
     """The end of the wait, in UTC seconds since 1970."""
     why: str
-    """The thing that the run waits for, in a few words."""
+    """What the run waits for, in a few words."""
     node: str | None = None
     """The node whose work follows a back-off; None for any other wait."""
     fault: Fault | None = None
@@ -88,12 +90,12 @@ class WaitRequested(Event):
 
     @property
     def call(self) -> str:
-        """The call whose next try is delayed, or the node whose step is retried."""
+        """The call whose next try is delayed, or the node whose step is retried after the wait."""
         return call_of(self.request_id.partition(":")[2])
 
     @property
     def for_provider(self) -> bool:
-        """Whether it waits for the model's provider, of this run or of a child run."""
+        """Whether the wait is for a model's provider, of this run or of a child run."""
         return self.request_id.partition(":")[0] == PROVIDER
 
 
@@ -109,12 +111,12 @@ Waits = Mapping[str, WaitRequested]
 
 
 def remove_wait(waits: Waits, request_id: str) -> Waits:
-    """Return the waits without a given wait, which may be missing."""
+    """Return the waits without a given wait. The given wait need not exist."""
     return without(waits, (request_id,)) if request_id in waits else waits
 
 
 def accept_woken(waits: Waits, message: "Woken") -> WaitEnded | None:
-    """Return the event for the end of a wait; None if that wait is not open."""
+    """Return the event for the end of a wait; None if the wait is not open."""
     if message.request_id not in waits:
         return None
     return WaitEnded(request_id=message.request_id, at=message.at, mono=message.mono)

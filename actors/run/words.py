@@ -1,4 +1,4 @@
-"""Puts attempts, moves and steps into words, in place of ids, in texts for people. Pure, with light imports only."""
+"""Replaces the ids of attempts, moves and steps by words, in texts for people. Pure, with light imports only."""
 
 import re
 
@@ -24,7 +24,7 @@ _MOVES = {
     "partial_replan": "back to {}",
     "full_replan": "back to {}",
     "clarify": "you are asked",
-    "give_up": "it is given up",
+    "give_up": "the run gives up",
 }
 
 
@@ -49,8 +49,8 @@ def in_words(text: str) -> str:
     text = _EXECUTED.sub(_execution_words, text)
     text = _NUMBERED.sub(lambda match: f"trouble {match[1]}", text)
     text = _UNDO.sub(lambda match: f"undo of call {match[1]}", text)
-    text = _LOOK.sub(lambda match: f"look {match[1]} at what the plan needs", text)
-    return _WORKSPACE.sub(lambda match: f"the workspace at the {match[1]}", text)
+    text = _LOOK.sub(lambda match: f"preflight check {match[1]}", text)
+    return _WORKSPACE.sub(lambda match: f"snapshot of the workspace at the {match[1]}", text)
 
 
 def question_in_words(text: str) -> str:
@@ -59,7 +59,7 @@ def question_in_words(text: str) -> str:
 
 
 def reason_in_words(why: str) -> str:
-    """Return in words who asks a question and by which rule. Usually `why` is `STEP: RULE`."""
+    """Return the reason of a question in words. Usually `why` is `STEP: RULE`."""
     return in_words(_REASON.sub(lambda match: f"{step_in_words(match[1])}: {match[2].replace('_', ' ')}", why))
 
 

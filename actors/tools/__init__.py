@@ -1,1 +1,1 @@
-"""The user's tools: the tools file, the meaning of names in plans, the workspace, and the actors that call tools."""
+"""The user's tools: the tools file, its bindings to names in plans, the workspace, and the actors that call tools."""

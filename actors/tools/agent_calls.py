@@ -1,7 +1,7 @@
-"""Calls of coding agents. Each call starts a program in a worktree of its own, with the prompt on its standard input.
+"""Calls of coding agents. Each call starts a program in its own worktree, with the prompt as the standard input.
 
-The changes of a successful call are recorded afterwards (`worktree:diff`), checked, and merged (`workspace:merge`).
-After any other call, the worktree is removed, and its changes are kept as a commit.
+After a successful call, the changes are recorded (`worktree:diff`), checked and merged (`workspace:merge`). After any
+other call, the worktree is removed, and the changes are kept as a commit.
 """
 
 import sys
@@ -42,19 +42,23 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.process.group import CHUNK_BYTES, CommandNotStarted, GatedProcess, start_gated
 
 REPORT_BYTES_MAX = 16 * 1024 * 1024
-"""How many bytes of an agent's standard output are kept: the last ones, since its result comes last."""
+"""The largest number of bytes of an agent's standard output that are kept. The last bytes are kept, because they
+contain the result.
+"""
 ERROR_BYTES_MAX = 64 * 1024
-"""How many bytes of an agent's standard error are kept: the last ones."""
+"""The largest number of bytes of an agent's standard error that are kept. The last bytes are kept."""
 DRAIN_SECONDS = 5.0
-"""How long output is read after an agent's end, in seconds: a process of the agent may hold the pipes open."""
+"""The largest number of seconds for which output is read after an agent's end. A process of the agent may keep the
+pipes open.
+"""
 
 
 def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
     """Return a coding agent as a tool.
 
-    `outside` is the driver's environment. The tools file lists which variables the agent sees. A call succeeds with
+    `outside` is the driver's environment. The tools file lists the variables that the agent sees. A call succeeds with
     exit code 0, unless the agent reports an error or a cost above its limit. A missing program or worktree is a
-    permanent failure. A call that a signal ended is broken. Any other end is a failure.
+    permanent failure. If a signal ends the call, the call is broken. In all other cases, the call is a failure.
     """
 
     @asynccontextmanager
@@ -67,7 +71,7 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
                 try:
                     await claim_workspace(workspace)
                     program = "" if spec.mcp is not None else find_server(spec, outside)
-                    with refuse_git_errors("no worktree can be made"):
+                    with refuse_git_errors("the worktree cannot be made"):
                         for earlier in earlier_attempts(name):  # A person has said that they failed.
                             await trio.to_thread.run_sync(_discard_worktree, workspace, earlier, base, True)
                         await trio.to_thread.run_sync(make_worktree, workspace, base, folder)
@@ -92,7 +96,7 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
                         redactor = Redactor(secrets_in(outside))
                         call = _AgentCall(spec, prompt, redactor, await stack.enter_async_context(gated))
                 except (CallRefused, ProgramMissing, OSError) as error:
-                    call = refuse_call(error, "it cannot be started")
+                    call = refuse_call(error, "the agent cannot be started")
                 yield call
         finally:
             if not (isinstance(call, _AgentCall | _ServerCall) and call.succeeded):
@@ -104,7 +108,7 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
 
 
 def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) -> None:
-    """Remove the worktree of an attempt; with `keep`, first record its changes as a commit.
+    """Remove the worktree of an attempt. With `keep`, first record the changes in the worktree as a commit.
 
     The parent of that commit is the base that was recorded for the attempt, or else `base`. If the commit cannot be
     made, a warning is logged with the reason.
@@ -122,10 +126,10 @@ def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) ->
 
 
 def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
-    """Remove the worktrees of a run's killed drivers, and keep their changes as commits.
+    """Remove the worktrees that killed drivers of a run have left, and keep the changes in them as commits.
 
-    `at_work` are the nodes of attempts that have not ended. Their worktrees are kept. If a commit cannot be made or a
-    worktree cannot be removed, a warning is logged with the reason.
+    `at_work` has the names of attempts that have not ended. The worktrees of these attempts are kept. If a commit
+    cannot be made or a worktree cannot be removed, a warning is logged with the reason.
     """
     logger = log.get_logger("tool")
     try:
@@ -143,7 +147,10 @@ def clear_worktrees(workspace: Workspace, at_work: Collection[str]) -> None:
 
 
 def _keep_changes(workspace: Workspace, folder: Path) -> None:
-    """Record the changes in a worktree as a commit, if a base was recorded for it. Raises `GitFailed`, `OSError`."""
+    """Record the changes in a worktree as a commit, if a base was recorded for the worktree.
+
+    Raises `GitFailed`, `OSError`.
+    """
     repository = find_noted_repository(workspace.folder, workspace.home, TimeLimit(GIT_SECONDS))
     # The names of the folder and of the ref of its base each end with a hash of the full name.
     refs = ref_of(workspace.run, "all").rpartition("/")[0]
@@ -154,7 +161,7 @@ def _keep_changes(workspace: Workspace, folder: Path) -> None:
 
 @dataclass(slots=True)
 class _AgentCall(PreparedCall):
-    """A call to a coding agent that is a program. Its process is started, but waits until the call is recorded."""
+    """A call of a coding agent that is a program. The process is started, but waits until the call is recorded."""
 
     spec: AgentSpec
     prompt: str
@@ -162,7 +169,7 @@ class _AgentCall(PreparedCall):
     gated: GatedProcess
     begun: bool = False
     succeeded: bool = False
-    """Whether the call has succeeded. Then the worktree is kept until the work is recorded."""
+    """Whether the call has succeeded. If so, the worktree is kept until the work is recorded."""
 
     @property
     def process(self) -> str:
@@ -190,7 +197,7 @@ class _AgentCall(PreparedCall):
         try:
             self.gated.check_started()
         except CommandNotStarted as error:
-            return system_refusal(error, "it cannot be started").result
+            return system_refusal(error, "the agent cannot be started").result
         result = await trio.to_thread.run_sync(self._result, code, output, errors)  # Both may be large.
         self.succeeded = result.outcome is ToolOutcome.SUCCEEDED
         return result
@@ -202,7 +209,7 @@ class _AgentCall(PreparedCall):
 
 @dataclass(slots=True)
 class _ServerCall(PreparedCall):
-    """A call of an agent that is a tool of an MCP server. Its cost is unknown."""
+    """A call of an agent that is a tool of an MCP server. The cost of the call is unknown."""
 
     call: PreparedCall
     begun: bool = False
@@ -248,8 +255,8 @@ class _Tail:
     def text(self) -> str:
         """The last bytes as text.
 
-        If earlier bytes were dropped, the cut first line is left out too, unless it is the only line. So the text does
-        not begin with a part of a secret.
+        If earlier bytes were dropped, the first line is incomplete. It is left out, so that the text does not begin
+        with a part of a secret. If it is the only line, it is kept.
         """
         data = bytes(self._data[-self._bytes_max :])
         if self._is_cut or len(self._data) > self._bytes_max:
@@ -275,5 +282,7 @@ def result_of(spec: AgentSpec, code: int, report: AgentReport, errors: str) -> T
         return ToolResult(ToolOutcome.FAILED, message, report.problem, cost)
     if cost.micro_usd is not None and cost.micro_usd > spec.micro_usd_max:
         spent, most = money(cost.micro_usd / MICRO), money(spec.micro_usd_max / MICRO)
-        return ToolResult(ToolOutcome.FAILED, message, f"it cost {spent}, and may cost {most} (max_cost_usd)", cost)
+        return ToolResult(
+            ToolOutcome.FAILED, message, f"the call cost {spent}, over its limit of {most} (max_cost_usd)", cost
+        )
     return ToolResult(ToolOutcome.SUCCEEDED, report.text, "", cost)

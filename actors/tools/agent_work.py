@@ -1,7 +1,7 @@
-"""The report and the changes of a coding agent as values, and the calls that record and merge the changes. Pure.
+"""The report and the changes of a coding agent as data, and the calls that record and merge the changes. Pure.
 
-`claude -p --output-format json` prints one JSON object. `codex exec --json` prints one event per line, with numbers of
-tokens and without a price. Unknown fields are ignored, so that reports of newer releases can be read too.
+`claude -p --output-format json` prints one JSON object. `codex exec --json` prints one event per line. The events have
+numbers of tokens, but no price. Unknown fields are ignored, so that reports of newer releases can be read too.
 """
 
 import json
@@ -22,7 +22,7 @@ from runtime.core.ledger import MICRO
 WORKTREE_DIFF = "worktree:diff"
 WORKSPACE_MERGE = "workspace:merge"
 GIT_SECONDS = 120.0
-"""The time limit, in seconds, of all git commands together that make, record or merge a worktree."""
+"""The time limit, in seconds, for all git commands that make, record or merge one worktree."""
 CALL_SECONDS = 300.0
 """The time limit of a call of `worktree:diff` or `workspace:merge`, in seconds."""
 _PATHS_SHOWN = 5
@@ -51,7 +51,7 @@ class TreeChange(NamedTuple):
     """The file mode before the change, such as `100644`; `000000` if the path did not exist."""
     new_mode: str
     old: str
-    """The object id of the content before the change; zeros if the path did not exist."""
+    """The object id of the content before the change; only zeros if the path did not exist."""
     new: str
 
     @property
@@ -61,7 +61,7 @@ class TreeChange(NamedTuple):
 
 
 def diff_use(name: str, base: str, files_max: int, diff_bytes_max: int) -> ToolUse:
-    """Return the call that records an agent's changes since the commit `base`, in the worktree with this name."""
+    """Return the call that records an agent's changes since the commit `base` in the worktree `name`."""
     arguments = {"name": name, "base": base, "files_max": files_max, "diff_bytes_max": diff_bytes_max}
     return built_in_use(WORKTREE_DIFF, arguments, CALL_SECONDS)
 
@@ -72,9 +72,9 @@ def merge_use(name: str, base: str, commit: str) -> ToolUse:
 
 
 def earlier_attempts(name: str) -> tuple[str, ...]:
-    """Return the names of the earlier attempts of a visit.
+    """Return the names of the earlier attempts of the same visit.
 
-    `name` is the name of an attempt, and ends with the attempt's number.
+    `name` is the name of an attempt, which ends with the attempt's number.
     """
     start = name.rstrip("0123456789")
     return tuple(f"{start}{number}" for number in range(1, int(name[len(start) :] or 1)))
@@ -91,12 +91,12 @@ def changes_in(output: bytes) -> tuple[TreeChange, ...]:
 
 
 def refusal(changes: Collection[TreeChange], targets: Mapping[bytes, bytes], files_max: int) -> str:
-    """Return why changes are refused, in one line; empty if they may be checked and merged.
+    """Return the reason why changes are refused, in one line; empty if the changes may be checked and merged.
 
-    `targets` are the targets of the symbolic links among the changes, by path.
+    `targets` has the targets of the symbolic links among the changes, by path.
     """
     if len(changes) > files_max:
-        return f"it changes {len(changes):,} files, and may change {files_max:,} (max_files)"
+        return f"it changes {len(changes):,} files, over the limit of {files_max:,} (max_files)"
     for change in sorted(changes):
         path = change.path.decode("utf-8", "backslashreplace")
         if cause := _path_refusal(change.path, path):
@@ -114,20 +114,20 @@ def _path_refusal(raw: bytes, path: str) -> str:
     except UnicodeDecodeError:
         return f"the path {path!r} is not UTF-8"
     if any(_is_git(part) for part in path.split("/")):
-        return f"it changes files of git: {path!r}"
+        return f"it changes a file that belongs to git: {path!r}"
     cause = path_problem(path)
     return f"the path {path!r} {cause}" if cause else ""
 
 
 def _is_git(part: str) -> bool:
-    """Return whether a file system may treat a name as `.git`."""
+    """Return whether some file system treats a name as the name `.git`."""
     return part.casefold().rstrip(". ") == ".git" or part.casefold() == "git~1"
 
 
 def _leads_out(path: bytes, target: bytes) -> bool:
-    """Return whether a link's target is outside the folder, or in `.git`.
+    """Return whether the target of a link is outside the worktree, or in `.git`.
 
-    A target with `..` after a name counts as outside. If that name is a link, the text does not show where the link
+    A target with `..` after a name counts as outside. If the name is a link, the text does not show where the link
     leads.
     """
     text = target.decode("utf-8", "surrogateescape")
@@ -140,13 +140,13 @@ def _leads_out(path: bytes, target: bytes) -> bool:
 
 
 def list_paths(paths: Sequence[str]) -> str:
-    """Return paths as a text for a reason: the first few paths, and the number of further paths."""
+    """Return paths as a text: the first few paths, and the number of further paths."""
     more = f" and {len(paths) - _PATHS_SHOWN:,} more" if len(paths) > _PATHS_SHOWN else ""
     return f"{', '.join(printable(path, 100) for path in paths[:_PATHS_SHOWN])}{more}"
 
 
 COUNT_MAX = 10**12
-"""The largest number of tokens, turns or dollars that a report may give."""
+"""The largest number of tokens, turns or dollars in a report that is accepted."""
 _SHOWN = 300
 
 
@@ -155,14 +155,14 @@ class AgentReport:
     """The report of an agent about its work."""
 
     text: str
-    """The report's final text; empty if it has no text."""
+    """The final text of the report; empty if the report has no text."""
     cost: ToolCost
     problem: str = ""
-    """The failure in the report, or why the output cannot be read, in one line; empty if there is no failure."""
+    """The failure that the agent reports, or why its output cannot be read, in one line; empty without a failure."""
 
 
 def read_report(form: Literal["claude", "codex", "none"], output: str) -> AgentReport:
-    """Return the report in an agent's standard output, which has the form `form`."""
+    """Return the report from an agent's standard output in the form `form`."""
     match form:
         case "claude":
             return _read_claude(output)
@@ -224,7 +224,7 @@ def _read_codex(output: str) -> AgentReport:
 
 
 def _read_objects(output: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects in an output: one object, a list of objects, or one object per line among other lines."""
+    """Yield the JSON objects in an output: one object, a list of objects, or one object in each of some lines."""
     try:
         whole = json.loads(output)
     except (ValueError, RecursionError):
@@ -245,8 +245,8 @@ def _read_objects(output: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _unreadable_text(form: str, lacks: str, output: str) -> str:
-    shown = f", but begins with {_line(output)!r}" if output.strip() else ": it is empty"
-    return f"its output is not what `report: {form}` says: it has {lacks}{shown}"
+    shown = f", and begins with {_line(output)!r}" if output.strip() else ", because it is empty"
+    return f"the agent's output does not fit `report: {form}`: it has {lacks}{shown}"
 
 
 def _line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Turns the bindings of a tools file into uses, and checks their arguments against the parameters. Pure."""
+"""Turns the bindings of a tools file into uses, and checks the arguments of the bindings. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, assert_never
@@ -26,9 +26,9 @@ from runtime.core.ledger import MICRO
 
 
 def bind_uses(file: ToolsFile, document: ParsedFile) -> dict[str, Any]:
-    """Return the fields of a `ToolSet` about uses, from `generators` to `undo_of`, and `declared`, by their names.
+    """Return the fields of a `ToolSet` that depend on bindings: `generators` to `undo_of`, and `declared`.
 
-    Raises `UsageProblem` for a wrong binding, pre-check or undo.
+    Raises `UsageProblem` for an invalid binding, pre-check or undo.
     """
     for name, tool in file.tools.items():
         if not isinstance(tool, HumanTool) and tool.pre_check is not None:
@@ -46,7 +46,7 @@ def bind_uses(file: ToolsFile, document: ParsedFile) -> dict[str, Any]:
             path: KeyPath = ("tools", name, "undo")
             if undo in file.tools:
                 what = "is an agent" if isinstance(file.tools[undo], AgentTool) else "writes a file"
-                raise document.problem(f"the tool {undo!r} {what}, so it undoes nothing", path)
+                raise document.problem(f"the tool {undo!r} {what}, so it cannot undo a call", path)
             hint = nearest(undo, (*undos, *UNDO_WORDS)) or f"name a tool, or {' or '.join(sorted(UNDO_WORDS))}"
             raise document.problem(f"there is no tool {undo!r}", path, hint)
     declared = tuple(
@@ -68,14 +68,18 @@ def _declare_step(
     name: str, binding: Binding, use: Use, guards: Mapping[str, Use], document: ParsedFile
 ) -> DeclaredStep:
     step, path = binding.step, ("generators", name, "step")
-    assert step is not None, "only such bindings are asked"
+    assert step is not None, "only bindings with a step are declared"
     if step.guard is not None and step.guard not in guards:
-        hint = nearest(step.guard, guards, kind="guards") or "bind it under `guards`"
+        hint = nearest(step.guard, guards, kind="guards") or "bind the guard under `guards`"
         raise document.problem(f"there is no guard {step.guard!r}", (*path, "guard"), hint)
     for outcome in step.outcomes:
         if outcome not in binding.outcomes:
-            hint = nearest(outcome, binding.outcomes, kind="outcomes") or "name its pattern under `outcomes`"
-            raise document.problem(f"the binding reads no outcome {outcome!r}", (*path, "outcomes", outcome), hint)
+            hint = (
+                nearest(outcome, binding.outcomes, kind="outcomes") or "add a pattern under `outcomes` of the binding"
+            )
+            raise document.problem(
+                f"the binding has no pattern for the outcome {outcome!r}", (*path, "outcomes", outcome), hint
+            )
     uses = [guard for guard in (use, guards.get(step.guard or "")) if isinstance(guard, ToolUse)]
     values = sorted(frozenset().union(*(item.needs for item in uses)) - set(step.preconditions))
     outcomes = ((item, step.outcomes.get(item)) for item in binding.outcomes)
@@ -123,8 +127,8 @@ def _step_uses(file: ToolsFile, binding: StepBinding, document: ParsedFile, path
 
 def _use_without_step(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> Use:
     if binding.step is not None:
-        hint = "declare it where the generator is bound, under `generators`"
-        raise document.problem("only the binding of a generator declares a step", (*path, "step"), hint)
+        hint = "move `step` to the binding of the generator, under `generators`"
+        raise document.problem("only a binding under `generators` can declare a step", (*path, "step"), hint)
     return _generator_use(file, binding, document, path)
 
 
@@ -132,12 +136,12 @@ def _guard_use(file: ToolsFile, binding: Binding, document: ParsedFile, path: Ke
     use = _use_without_step(file, binding, document, path)
     if binding.outcomes or binding.values:
         key = "outcomes" if binding.outcomes else "values"
-        hint = "give it to the generator of a step"
-        raise document.problem("only the result of a generator is read", (*path, key), hint)
+        hint = f"move `{key}` to the binding of a generator"
+        raise document.problem("outcomes and values are read only from a generator's output", (*path, key), hint)
     if isinstance(use, ModelUse) or is_agent(use):
         what = "writes a file" if isinstance(use, ModelUse) else "is an agent"
-        hint = "bind it to a command that checks the file, such as its tests"
-        raise document.problem(f"the tool {binding.tool!r} {what}, so it checks nothing", path, hint)
+        hint = "bind the guard to a command that checks the result, such as tests"
+        raise document.problem(f"the tool {binding.tool!r} {what}, so it cannot be a guard", path, hint)
     return use
 
 
@@ -190,7 +194,7 @@ def _tool_use(
         raise document.problem(cause, place, hint)
     if binding.expect == "failure" and isinstance(tool, CommandTool) and tool.broken_exit_codes is None:
         cause = f"the tool {binding.tool!r} does not distinguish its crashes from the expected failure"
-        hint = "give it `broken_exit_codes`: [2, 3, 4, 5] for pytest, or [] where every exit code is a result"
+        hint = "give it `broken_exit_codes`: [2, 3, 4, 5] for pytest, or [] if every exit code is a result"
         raise document.problem(cause, (*path, "expect"), hint)
     return ToolUse(
         tool=binding.tool,
@@ -212,7 +216,7 @@ def _agent_use(
     if binding.with_:
         raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
     if binding.expect == "failure":
-        cause = f"the tool {binding.tool!r} is an agent, so no failure can be expected of it"
+        cause = f"the tool {binding.tool!r} is an agent, so it cannot have `expect: failure`"
         raise document.problem(cause, (*path, "expect"), "leave `expect` out")
     terms = AgentTerms(
         instructions=tool.agent.instructions,
@@ -240,10 +244,12 @@ def _sources(binding: Binding) -> dict[str, ValueSource]:
 def _pre_check(file: ToolsFile, binding: Binding, document: ParsedFile, path: KeyPath) -> ToolUse:
     tool = _find_tool(file, binding, document, path)
     if not isinstance(tool, CommandTool | PythonTool | PluginTool | McpTool):
-        raise document.problem(f"the tool {binding.tool!r} is neither a command nor a Python function", path)
+        raise document.problem(
+            f"the tool {binding.tool!r} cannot be a pre-check: it is a model, an agent or a person", path
+        )
     if tool.pre_check is not None:
-        hint = "name a tool without one"
-        raise document.problem(f"the tool {binding.tool!r} has a pre-check of its own", path, hint)
+        hint = "name a tool without a pre-check"
+        raise document.problem(f"the tool {binding.tool!r} has a pre-check, so it cannot be one", path, hint)
     return _tool_use(tool, binding, document, path, None)
 
 
@@ -258,14 +264,17 @@ def _check_takes_nothing(binding: Binding, document: ParsedFile, path: KeyPath) 
         raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
     if binding.outcomes or binding.values:
         key = "outcomes" if binding.outcomes else "values"
-        raise document.problem(f"the tool {binding.tool!r} has no output that is read", (*path, key))
+        raise document.problem(f"the tool {binding.tool!r} has no output with outcomes or values", (*path, key))
     if binding.expect == "failure":
-        cause = f"the tool {binding.tool!r} finds nothing, so no failure can be expected of it"
+        cause = f"the tool {binding.tool!r} does not run code, so it cannot have `expect: failure`"
         raise document.problem(cause, (*path, "expect"), "name a command, a Python function or a tool of an MCP server")
 
 
 def unused_names(file: ToolsFile) -> tuple[str, ...]:
-    """Return the tools that no binding or pre-check uses, and the servers that no tool names, in the file's order."""
+    """Return the tools that no binding, pre-check or undo uses, and the servers that no tool uses.
+
+    The names have the same order as in the file.
+    """
     bindings = [*file.generators.values(), *file.guards.values()]
     bindings += [item for step in file.steps.values() for item in (step.generator, step.guard) if item is not None]
     checks = [tool.pre_check for tool in file.tools.values() if not isinstance(tool, HumanTool)]
@@ -278,6 +287,6 @@ def unused_names(file: ToolsFile) -> tuple[str, ...]:
 
 
 def environment_of(allowed: tuple[str, ...], outside: Mapping[str, str]) -> dict[str, str]:
-    """Return a tool's environment: the variables that its entry sets, and those that it passes on from `outside`."""
+    """Return a tool's environment: the variables that `allowed` sets, and the variables passed on from `outside`."""
     passed = {name: outside[name] for name in allowed if "=" not in name and name in outside}
     return passed | dict(entry.split("=", 1) for entry in allowed if "=" in entry)

@@ -1,4 +1,4 @@
-"""Bindings in a tools file: a tool with its arguments, and how a generator's output is read. Pure."""
+"""The bindings in a tools file. A binding names a tool, its arguments, and how to read its output. Pure."""
 
 from typing import Annotated, Any, Literal
 
@@ -23,21 +23,21 @@ TokenName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 """The name of a token that has a value."""
 OutcomeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 OutcomePattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
-"""A regular expression. `{token}` in it is replaced by the value of the token."""
+"""A regular expression, in which `{token}` is replaced by the value of the token."""
 
 
 class TokenValue(Config):
-    """The value of a token, as an argument."""
+    """The value of a token, used as an argument."""
 
     value: TokenName
-    """The token. An earlier step has read its value from an output."""
+    """The token, whose value an earlier step reads from its output."""
 
 
 class OutputValue(Config):
-    """The place of a token's value in an output."""
+    """Where a token's value is in an output."""
 
     after: str = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
-    """The text before the value's first occurrence; if empty, the value begins the output."""
+    """The text right before the value; if empty, the value begins the output."""
     pattern: Regex = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
     """The regular expression of the value. The value is the longest match."""
 
@@ -47,7 +47,7 @@ StepToken = Annotated[str, StringConstraints(min_length=1, max_length=200, patte
 
 
 class OutcomeTokens(Config):
-    """The tokens that one outcome changes, besides the tokens that every outcome changes."""
+    """The tokens that one outcome changes, in addition to the tokens that every outcome changes."""
 
     effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that the outcome adds."""
@@ -56,20 +56,22 @@ class OutcomeTokens(Config):
 
 
 class StepTokens(Config):
-    """The facts about a generator's step that planning without a model needs."""
+    """The data about a generator's step that planning without a model needs."""
 
     preconditions: tuple[StepToken, ...] = Field(default=(), max_length=200)
-    """The tokens that must hold before the step. Tokens whose values the call uses are added automatically."""
+    """The tokens that must hold before the step. The tokens whose values the call uses are added automatically."""
     effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that the step's success adds."""
     delete_effects: tuple[StepToken, ...] = Field(default=(), max_length=200)
     """The tokens that the step's success deletes, before its effects are added."""
     outcomes: dict[OutcomeName, OutcomeTokens] = Field(default_factory=dict, max_length=50)
-    """The changes of outcomes, by their names in the binding. An outcome not named here changes nothing else."""
+    """The changes of each outcome, by its name in the binding. Outcomes that are missing here have no changes of their
+    own.
+    """
     guard: PlanName | None = None
-    """The name under `guards` that checks the step; null if no guard checks it."""
+    """The guard under `guards` that checks the step; null if no guard checks the step."""
     retry_budget: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 3
-    """The largest number of attempts, including the first."""
+    """The largest number of attempts, including the first attempt."""
 
 
 class Binding(Config):
@@ -80,24 +82,22 @@ class Binding(Config):
     with_: dict[ParameterName, str | int | TokenValue] = Field(
         default_factory=dict, validation_alias=AliasChoices("with")
     )
-    """The arguments by parameter: a value or `{value: TOKEN}`. All other parameters have their defaults."""
+    """The arguments by parameter: a value or `{value: TOKEN}`. All other parameters get their defaults."""
     expect: Expected = "success"
-    """How a call must end. `failure` expects a failure, such as of a test that must fail before the fix."""
+    """How a call must end. With `failure`, the call must fail, such as a test before the fix."""
     outcomes: dict[OutcomeName, OutcomePattern] = Field(default_factory=dict, max_length=50)
-    """The outcomes of a generator's steps, by name. The first outcome whose pattern matches an output line counts."""
+    """The patterns of a step's outcomes, by outcome. The first pattern that matches an output line decides."""
     values: dict[TokenName, OutputValue] = Field(default_factory=dict, max_length=50)
-    """The tokens whose values are read from a generator's output, each with `{after, pattern}`."""
+    """The tokens whose values are read from a generator's output, as `{after, pattern}`."""
     step: StepTokens | None = None
-    """The needs and effects of a generator's step, for `run --goal`, which plans without a model; null leaves the step
-    unused.
-    """
+    """The needs and effects of a generator's step, for `run --goal`, which plans without a model; null for no step."""
 
     @field_validator("outcomes")
     @classmethod
     def _check_outcomes(cls, outcomes: dict[str, str]) -> dict[str, str]:
         for name, pattern in outcomes.items():
             if name in RESERVED_OUTCOMES:
-                raise config_error(f"{name!r} is a word of traces", hint="choose another name for the outcome")
+                raise config_error(f"{name!r} is a reserved word", hint="choose another name for the outcome")
             if cause := pattern_problem(with_values(pattern, {})):
                 raise config_error(f"the pattern of {name!r} {cause}")
         return outcomes
@@ -112,12 +112,12 @@ Bound = Annotated[Binding, BeforeValidator(_as_binding, json_schema_input_type=T
 
 
 class StepBinding(Config):
-    """The tools of one step of a plan. They replace the tools of its generator and its guard."""
+    """The tools of one step of a plan. They replace the tools of the step's generator and guard."""
 
     generator: Bound | None = None
-    """The tool that executes the step; null uses the tool of its generator."""
+    """The tool that executes the step; null for the tool of its generator."""
     guard: Bound | None = None
-    """The tool that checks the step; null uses the tool of its guard."""
+    """The tool that checks the step; null for the tool of its guard."""
 
     @checks(mode="after")
     def _check_bound(self) -> "StepBinding":

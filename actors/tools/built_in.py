@@ -1,8 +1,8 @@
-"""The built-in tools of an execution, which read, write, record and merge files. `open_tools` adds the user's tools.
+"""The built-in tools of an execution, which read, write, record and merge files.
 
-`workspace:merge` merges the work of an agent into the workspace, once. The result of the merge is recorded as a commit
-before the first file is written. After a crash, a repeated call finds that commit by its name. Then the call writes the
-files that still have their state from before the merge.
+`open_tools` returns them with the user's tools. `workspace:merge` merges the work of an agent into the workspace, only
+once. The result of the merge is recorded as a commit before the first file is written. After a crash, a repeated call
+finds this commit, and writes the files that are not merged yet.
 """
 
 import hashlib
@@ -62,7 +62,7 @@ from runtime.logs.redact import Redactor, secrets_in
 def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Merge a commit into the workspace, and return the output of `workspace:merge`. Raises `CallRefused`.
 
-    A conflict is a failure, and changes no file.
+    After a conflict, the call has failed, and no file is changed.
     """
     name, base, commit = str(arguments["name"]), str(arguments["base"]), str(arguments["commit"])
     with refuse_git_errors("the agent's work cannot be merged"):
@@ -93,7 +93,7 @@ def _merge_commits(repository: Repository, ours: str, theirs: str) -> str:
     found, _, messages = repository.ours.run(*words, accepted=(0, 1)).partition(b"\0\0")
     tree, *paths = [part for part in found.split(b"\0") if part]
     if paths:
-        raise _conflict([decode_path(path) for path in paths], "changed in the workspace too, since the agent began")
+        raise _conflict([decode_path(path) for path in paths], "also changed in the workspace since the agent began")
     if messages:
         why = next((part for part in messages.split(b"\0") if part.startswith(b"CONFLICT (")), b"of no file")
         raise CallRefused(ToolOutcome.FAILED, f"merge conflict: {decode_path(why).removeprefix('CONFLICT ').strip()}")
@@ -109,7 +109,7 @@ def _conflict(paths: Sequence[str], why: str) -> CallRefused:
 def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeChange]) -> None:
     """Write the changes of a merge that are not in the workspace yet. Raises `CallRefused`, `GitFailed`, `OSError`.
 
-    If the state of any file is neither its state before the merge nor its state after it, no file is written.
+    If any file has neither its content from before the merge nor its merged content, no file is written.
     """
     todo: list[TreeChange] = []
     strange: list[str] = []
@@ -151,8 +151,8 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
 def _entry(workspace: Workspace, path: str, paths: Collection[str]) -> tuple[str, bytes] | None:
     """Return the mode and the content of the file at a changed path; None if there is no file.
 
-    `paths` are the paths of all changes. A path below a changed file counts as no file. A folder counts as no file if
-    all files in it are changed. Raises `OutOfBounds`, `TooLarge`.
+    `paths` has the paths of all changes. Return None also for a path below a changed file, and for a folder in which
+    all files are changed. Raises `OutOfBounds`, `TooLarge`.
     """
     try:
         return entry_inside(workspace.handle, path, FILE_BYTES_MAX)
@@ -175,8 +175,8 @@ def _blob_id(content: bytes, length: int) -> str:
 def _take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Return the output of `workspace:snapshot`, a `WorkspaceSnapshot` as JSON. Raises `CallRefused`.
 
-    If git fails, a listing is made instead of a commit, and the notice says why. A listing is compared only with a
-    listing, and a commit only with a commit.
+    If git fails, a listing is made instead of a commit, and the snapshot's notice says why. Listings are compared only
+    with listings, and commits only with commits.
     """
     name = str(arguments["name"])
     since = str(arguments["since"])
@@ -214,11 +214,11 @@ def _commit(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot | 
 def _list_snapshot(workspace: Workspace, since: str, notice: str) -> WorkspaceSnapshot:
     before = find_listing(since, workspace.folder, workspace.home)
     if since and before is None:
-        notice = notice or "the snapshot to compare with is not there any more"
+        notice = notice or "the snapshot to compare with no longer exists"
     try:
         listing = take_listing(workspace.handle, before or {})
     except TooManyFiles as error:
-        return WorkspaceSnapshot(id="", notice=f"changes are not known: {error}")
+        return WorkspaceSnapshot(id="", notice=f"the changes are not known: {error}")
     listing_id = keep(listing, workspace.folder, workspace.home)
     if before is None:
         return WorkspaceSnapshot(id=listing_id, notice=notice)
@@ -227,7 +227,7 @@ def _list_snapshot(workspace: Workspace, since: str, notice: str) -> WorkspaceSn
 
 
 Work = Callable[[Workspace, Mapping[str, Any]], str]
-"""A function that does the work of a call in a thread, and returns the output. It may raise `CallRefused`."""
+"""A function that does the work of a call in a thread, and returns the output. The function may raise `CallRefused`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class _WorkCall(PreparedCall):
     arguments: Mapping[str, Any]
 
     async def run(self) -> ToolResult:
-        """Do the work. A cancellation takes effect only after the work has ended."""
+        """Do the work. A cancellation has no effect before the work has ended."""
         async with self.workspace.writing:
             try:
                 output = await trio.to_thread.run_sync(self.work, self.workspace, self.arguments)
@@ -263,7 +263,7 @@ def _read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
         except TooLarge:
             limit = f"{arguments['bytes_max']:,}"
             raise CallRefused(
-                ToolOutcome.PERMANENT, f"the files up to {path!r} have over {limit} bytes (file_bytes)"
+                ToolOutcome.PERMANENT, f"the files up to {path!r} together have more than {limit} bytes (file_bytes)"
             ) from None
         except OSError as error:
             raise system_refusal(error, f"{path!r} cannot be read") from None
@@ -284,10 +284,10 @@ def _write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     try:
         content = arguments["content"].encode()
     except UnicodeEncodeError:
-        raise CallRefused(ToolOutcome.FAILED, "the text holds characters that no file can hold") from None
+        raise CallRefused(ToolOutcome.FAILED, "the text has characters that UTF-8 cannot encode") from None
     if len(content) > bytes_max:
         raise CallRefused(
-            ToolOutcome.FAILED, f"the text has {len(content):,} bytes, over the {bytes_max:,} allowed (file_bytes)"
+            ToolOutcome.FAILED, f"the text has {len(content):,} bytes, over the limit of {bytes_max:,} (file_bytes)"
         )
     try:
         write_inside(workspace.handle, path, content)
@@ -299,7 +299,7 @@ def _write_file(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
 
 
 def open_tools(toolset: ToolSet, workspace: Workspace, environment: Mapping[str, str]) -> list[Tool]:
-    """Return all tools of a run: the user's and the built-in ones. `environment` is the driver's own environment."""
+    """Return all tools of a run: the user's tools and the built-in tools. `environment` is the driver's environment."""
     tools = [_with_checkouts(spec, workspace, environment) for spec in toolset.tools.values()]
     built_in: Mapping[str, Work] = {
         WORKSPACE_READ: _read_files,

@@ -1,4 +1,4 @@
-"""Calls of command tools, and the checks and refusals before a call of any tool begins.
+"""Calls of command tools, and the checks before a call of any tool begins.
 
 A command runs in the workspace, in its own process group, with a limited environment.
 """
@@ -29,7 +29,7 @@ _PASSING = frozenset({errno.EAGAIN, errno.EBUSY, errno.EDQUOT, errno.EINTR, errn
 
 
 class CallRefused(Exception):
-    """A call cannot begin. `result` is the result of the call."""
+    """A call cannot begin. `result` is the result that the call gets."""
 
     def __init__(self, outcome: ToolOutcome, reason: str, output: str = "") -> None:
         self.result = ToolResult(outcome, output, reason)
@@ -38,13 +38,13 @@ class CallRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RefusedCall(PreparedCall):
-    """A call that cannot begin. It returns a given result."""
+    """A call that cannot begin. Its method `run` returns a given result."""
 
     result: ToolResult
 
     @property
     def is_made(self) -> bool:
-        """Always False: nothing was done."""
+        """Always False, because the call did nothing."""
         return False
 
     async def run(self) -> ToolResult:
@@ -53,14 +53,17 @@ class RefusedCall(PreparedCall):
 
 
 def system_refusal(error: OSError, doing: str) -> CallRefused:
-    """Return the refusal of a call because of a system error. The reason begins with the clause `doing`."""
+    """Return the refusal of a call because of a system error.
+
+    Its reason begins with `doing`, such as "the file cannot be read".
+    """
     outcome = ToolOutcome.TRANSIENT if error.errno in _PASSING else ToolOutcome.PERMANENT
     cause = (error.strerror or str(error)).lower()
     return CallRefused(outcome, f"{doing}: {cause}")
 
 
 def refuse_call(error: CallRefused | ProgramMissing | OSError, doing: str) -> RefusedCall:
-    """Return a call that cannot begin because of an error. The reason for an `OSError` begins with `doing`."""
+    """Return a call that cannot begin because of an error. For an `OSError`, the reason begins with `doing`."""
     match error:
         case CallRefused():
             return RefusedCall(error.result)
@@ -76,9 +79,9 @@ def check_before_calls(
     make_call: Callable[[Mapping[str, Any]], PreparedCall],
     parameters: Parameters | None = None,
 ) -> Tool:
-    """Return a tool whose calls begin only after the workspace is locked and their arguments are checked.
+    """Return a tool whose calls begin after the workspace is locked and the arguments are checked.
 
-    Without `parameters`, the arguments are not checked: Replan's own rules have made them.
+    Without `parameters`, the arguments are not checked, because Replan has made them.
     """
 
     @asynccontextmanager
@@ -99,17 +102,17 @@ def check_before_calls(
 async def claim_workspace(workspace: Workspace) -> None:
     """Wait until the run has the lock of its workspace.
 
-    Raises `CallRefused` if the lock stays held or the folder is gone.
+    Raises `CallRefused` if other processes keep the lock too long, or if the folder was moved or removed.
     """
     if workspace.was_moved():
-        raise CallRefused(ToolOutcome.PERMANENT, f"the workspace {str(workspace.folder)!r} is not there any more")
+        raise CallRefused(ToolOutcome.PERMANENT, f"the workspace {str(workspace.folder)!r} was moved or removed")
     if not await workspace.take_lock():
-        reason = "processes that an earlier driver of this run has started still work in the workspace"
+        reason = "processes of an earlier driver of this run still work in the workspace"
         raise CallRefused(ToolOutcome.TRANSIENT, reason)
 
 
 def check_arguments(parameters: Parameters, arguments: Mapping[str, Any], workspace: Workspace) -> None:
-    """Check a call's arguments. Raises `CallRefused`. A missing path that must exist is a failure of the tool."""
+    """Check a call's arguments. Raises `CallRefused`. If a path must exist but is missing, the tool has failed."""
     if problem := first_problem(parameters, arguments):
         name, cause, _ = problem
         raise CallRefused(ToolOutcome.PERMANENT, f"the argument {name!r} {cause}")
@@ -128,12 +131,13 @@ def check_arguments(parameters: Parameters, arguments: Mapping[str, Any], worksp
 
 
 def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
-    """Return a command tool. `outside` is the driver's environment; the tools file lists the variables that it sees.
+    """Return a command tool. `outside` is the driver's environment.
 
-    Exit code 0 is a success, unless a line of the output matches `failure_pattern`. These are transient failures: an
-    exit code of `transient_exit_codes`, a call over its time limit, and a shortage of the system. A program that is
-    missing or may not be executed is a permanent failure. An exit code of `broken_exit_codes` or a signal means that
-    the call broke off. Any other exit code is a failure.
+    The tools file lists the variables that the command sees. Exit code 0 is a success, unless a line of the output
+    matches `failure_pattern`. A call is a transient failure if its exit code is in `transient_exit_codes`, if it
+    exceeds its time limit, or if the system lacks resources. It is a permanent failure if the program is missing or may
+    not be executed. It is broken if its exit code is in `broken_exit_codes` or if a signal ends it. Any other exit code
+    is a failure.
     """
 
     @asynccontextmanager
@@ -152,14 +156,14 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
                 )
                 call = ProgramCall(await stack.enter_async_context(gated), partial(_result_of, spec))
             except (CallRefused, OSError) as error:
-                call = refuse_call(error, "it cannot be started")
+                call = refuse_call(error, "the command cannot be started")
             yield call
 
     return Tool(spec.name, prepare)
 
 
 def _words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[str, str]) -> list[str]:
-    """Return the words of a call: programs as paths, and parameters replaced by arguments. Raises `CallRefused`."""
+    """Return the words of a call: programs as paths, and arguments in place of parameters. Raises `CallRefused`."""
     try:
         programs = find_programs(spec, outside)
     except ProgramMissing as error:
@@ -170,11 +174,11 @@ def _words_of(spec: CommandSpec, arguments: Mapping[str, Any], outside: Mapping[
 
 def _result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> ToolResult:
     if isinstance(done, CommandNotStarted):
-        return system_refusal(done, "it cannot be started").result
+        return system_refusal(done, "the command cannot be started").result
     output = cut_output(done.output, done.dropped, spec.output_bytes)
     if done.code == 0:
         if spec.failure_pattern and matches_line(spec.failure_pattern, output):
-            reason = f"exit code 0, and a line of its output matches failure_pattern {json.dumps(spec.failure_pattern)}"
+            reason = f"exit code 0, but a line of the output matches failure_pattern {json.dumps(spec.failure_pattern)}"
             return ToolResult(ToolOutcome.FAILED, output, reason)
         return ToolResult(ToolOutcome.SUCCEEDED, output)
     if done.code < 0:
@@ -188,7 +192,7 @@ def _result_of(spec: CommandSpec, done: CommandExit | CommandNotStarted) -> Tool
 
 
 def cut_output(output: bytes, dropped: int, bytes_max: int) -> str:
-    """Return output as text of at most `bytes_max` bytes. If bytes are left out, the last line says how many."""
+    """Return output as text of at most `bytes_max` bytes. If bytes are left out, the last line has their number."""
     text = output.decode(errors="replace").encode()
     if not dropped and len(text) <= bytes_max:
         return text.decode()
@@ -197,7 +201,10 @@ def cut_output(output: bytes, dropped: int, bytes_max: int) -> str:
 
 
 def without_secrets(result: ToolResult, redactor: Redactor, bytes_max: int) -> ToolResult:
-    """Return a result without secrets, its output cut to `bytes_max`. Run it in a thread: an output may be large."""
+    """Return a result without secrets, with its output cut to `bytes_max`.
+
+    Call this in a thread, because an output may be large.
+    """
     begin, dropped = redactor.redact_beginning(result.output, bytes_max), result.output[bytes_max:]
     output = cut_output(begin.encode(errors="replace"), len(dropped.encode(errors="replace")), bytes_max)
     return replace(result, output=output, reason=redactor.redact_beginning(result.reason, REASON_CHARACTERS_MAX))

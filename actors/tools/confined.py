@@ -1,4 +1,4 @@
-"""Files below an open folder. Each part of a path is opened without following a symbolic link, so no path leads out."""
+"""Access to files below an open folder. No symbolic link in a path is followed, so no path leads out of the folder."""
 
 import os
 import stat
@@ -12,17 +12,17 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class OutOfBounds(Exception):
-    """A path leads out of the folder, or is not a regular file. The text is the cause, in one line."""
+    """A path leads out of the folder, or is not a regular file. The exception's message is the cause, in one line."""
 
 
 class TooLarge(Exception):
-    """A file has more bytes than are allowed. The text is the cause, in one line."""
+    """A file has more bytes than are allowed. The exception's message is the cause, in one line."""
 
 
 def check_inside(folder: int, path: str) -> bool:
     """Return whether a path below an open folder exists. Raises `OutOfBounds` if a part of it is a symbolic link.
 
-    The result holds only at this moment. A program that gets the path as an argument opens it by name later.
+    The result is true only at this moment, because a program that gets the path as an argument opens it later.
     """
     try:
         with _parent_of(folder, path) as (parent, name):
@@ -46,11 +46,11 @@ def read_inside(folder: int, path: str, bytes_max: int) -> bytes | None:
         return None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OutOfBounds(f"{path!r} is not a file")
+        raise OutOfBounds(f"{path!r} is not a regular file")
     with os.fdopen(handle, "rb") as file:
         data = file.read(bytes_max + 1)
     if len(data) > bytes_max:
-        raise TooLarge(f"{path!r} has more than the {bytes_max:,} bytes that are allowed")
+        raise TooLarge(f"{path!r} has more bytes than the limit of {bytes_max:,}")
     return data
 
 
@@ -59,9 +59,9 @@ def write_inside(
 ) -> None:
     """Replace a whole file below an open folder, or create it with the folders above it.
 
-    The file's mode is kept, unless `executable` says whether the file may be executed. After a crash, the file has the
-    old or the new content. Raises `OutOfBounds` if the path is not a regular file. Raises `OSError`. A link is replaced
-    only with `replaces_link`.
+    The file's mode is kept. If `executable` is not None, it says whether the file may be executed. After a crash, the
+    file has the old or the new content. Raises `OutOfBounds` if the path is not a regular file. Raises `OSError`. A
+    symbolic link is replaced only with `replaces_link`.
     """
     with _parent_of(folder, path, make=True) as (parent, name):
         mode = None
@@ -70,7 +70,7 @@ def write_inside(
             if stat.S_ISREG(status.st_mode):
                 mode = status.st_mode & 0o777
             elif not (replaces_link and stat.S_ISLNK(status.st_mode)):
-                raise OutOfBounds(f"{path!r} is not a file")
+                raise OutOfBounds(f"{path!r} is not a regular file")
         temporary = f".replan-{sha256(name.encode()).hexdigest()[:16]}.tmp"
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=parent)  # What a killed process has left.
@@ -126,7 +126,7 @@ def remove_inside(folder: int, path: str) -> None:
 def files_inside(folder: int, path: str) -> set[str] | None:
     """Return the paths of all files below a folder within an open folder; None if there is no such folder.
 
-    Links, devices and empty folders count as files. Raises `OutOfBounds`, `OSError`.
+    Symbolic links, devices and empty folders count as files. Raises `OutOfBounds`, `OSError`.
     """
     found: set[str] = set()
     with _parent_of(folder, path) as (parent, name):
@@ -142,7 +142,7 @@ def files_inside(folder: int, path: str) -> set[str] | None:
 def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | None:
     """Return the mode (in git's form) and the content of a file or link below an open folder; None if it is missing.
 
-    Raises `OutOfBounds` for a folder, a device, or a path through a link; also `TooLarge` and `OSError`.
+    Raises `OutOfBounds` for a folder, a device, or a path through a symbolic link. Raises `TooLarge`, `OSError`.
     """
     try:
         with _parent_of(folder, path) as (parent, name):
@@ -157,7 +157,10 @@ def entry_inside(folder: int, path: str, bytes_max: int) -> tuple[str, bytes] | 
 
 @contextmanager
 def _parent_of(folder: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """Open the folder of a path. Yield it with the path's last part, which is `.` for the open folder itself."""
+    """Open the folder that contains a path.
+
+    Yield this folder, and the last part of the path, which is `.` for the open folder itself.
+    """
     if cause := path_problem(path):
         raise OutOfBounds(cause)
     *above, name = [part for part in path.split("/") if part not in ("", ".")] or ["."]
@@ -167,7 +170,7 @@ def _parent_of(folder: int, path: str, *, make: bool = False) -> Iterator[tuple[
             try:
                 below = _folder_in(parent, part, make=make)
             except NotADirectoryError:
-                raise OutOfBounds(f"{path!r} leads through {part!r}, which is not a folder") from None
+                raise OutOfBounds(f"{path!r} leads through {part!r}, a file or a symbolic link") from None
             os.close(parent)
             parent = below
         yield parent, name
@@ -189,5 +192,5 @@ def _open_below(name: str, parent: int, path: str) -> int:
         mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
         if stat.S_ISREG(mode):
             raise
-        what = "a symbolic link" if stat.S_ISLNK(mode) else "not a file"
+        what = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
         raise OutOfBounds(f"{path!r} is {what}") from error

@@ -1,9 +1,9 @@
-"""The workspace of a fork: a folder of its own, with the files of a snapshot of the run that was forked.
+"""The workspace of a fork: a new folder with the files of a snapshot of the run that was forked.
 
-For a commit, a git worktree is made, without hooks and filters. If the workspace of the forked run is not a git
-repository, its snapshots have only hashes. Then the folder is copied, if it has not changed since the snapshot. Neither
-way changes the workspace of the forked run. When the fork is deleted, its folder is removed too, unless the folder has
-changed since the fork's last snapshot.
+If the snapshot is a commit, a git worktree is made, without hooks and filters. If the workspace of the forked run is
+not a git repository, its snapshots have only hashes. In this case, the folder is copied, if it has not changed since
+the snapshot. The workspace of the forked run is never changed. When the fork is deleted, its folder is removed too,
+unless the folder has changed since the fork's last snapshot.
 """
 
 import os
@@ -27,7 +27,7 @@ from actors.tools.workspace import WorkspaceLock, check_workspace, ensure_free, 
 from runtime.core.errors import UsageProblem
 
 SECONDS = 120.0
-"""The time limit, in seconds, of all git commands together that make a worktree."""
+"""The time limit, in seconds, for all git commands that make a worktree."""
 ANOTHER = "name another folder with --workspace"
 
 
@@ -37,8 +37,8 @@ def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: s
     `snapshot` is the id of a snapshot of `source`, the workspace of the run that was forked. `run` is the id of the
     fork.
 
-    Raises `UsageProblem` if the files of the snapshot are no longer known. If `source` is not a git repository, it must
-    not have changed since the snapshot, and no run may work in it. After an error, nothing is left behind.
+    Raises `UsageProblem` if the files of the snapshot cannot be restored. If `source` is not a git repository, it must
+    not have changed since the snapshot, and no run may work in it. After an error, everything that was made is removed.
     """
     try:
         if snapshot.startswith(PREFIX):
@@ -52,7 +52,7 @@ def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: s
 
 
 def remove_workspace(source: Path, snapshot: str, target: Path, home: Path) -> None:
-    """Remove everything that a call of `make_workspace` has made, even if the call has failed."""
+    """Remove everything that a call of `make_workspace` has made. The call may have failed."""
     if not snapshot.startswith(PREFIX):
         with suppress(GitFailed, OSError):
             repository = find_noted_repository(source, home, TimeLimit(SECONDS))
@@ -61,24 +61,27 @@ def remove_workspace(source: Path, snapshot: str, target: Path, home: Path) -> N
 
 
 def free_folder(target: Path, home: Path) -> Path:
-    """Return the absolute path of a folder that can be made. Raises `UsageProblem` if it exists or cannot be made."""
+    """Return the absolute path of a folder that can be made.
+
+    Raises `UsageProblem` if the folder exists or cannot be made.
+    """
     try:
         above = target.expanduser().absolute().parent.resolve(strict=True)
     except (OSError, RuntimeError, ValueError):
-        raise UsageProblem("there is no folder to make it in", place=str(target), hint=ANOTHER) from None
+        raise UsageProblem("the folder above this path does not exist", place=str(target), hint=ANOTHER) from None
     folder = above / target.name
     if os.path.lexists(folder):
-        hint = f"{ANOTHER}, which the fork makes"
-        raise UsageProblem("this is there already", place=str(folder), hint=hint)
+        hint = "with --workspace, name a folder that does not exist yet"
+        raise UsageProblem("this path already exists", place=str(folder), hint=hint)
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise UsageProblem("no folder can be made here", place=str(folder), hint=ANOTHER)
+        raise UsageProblem("you may not make a folder here", place=str(folder), hint=ANOTHER)
     if folder.is_relative_to(home.resolve()):
         raise UsageProblem("this folder is in Replan's home", place=str(folder), hint=ANOTHER)
     return folder
 
 
 def _add_worktree(source: Path, commit: str, target: Path, home: Path, run: str) -> None:
-    """Make a worktree at a commit, on no branch, with exactly the bytes of the snapshot."""
+    """Make a worktree of a commit, on no branch. Its files have exactly the bytes of the snapshot."""
     try:
         repository = find_noted_repository(source, home, TimeLimit(SECONDS))
         repository.theirs.run("rev-parse", "-q", "--verify", f"{commit}^{{commit}}")
@@ -90,28 +93,30 @@ def _add_worktree(source: Path, commit: str, target: Path, home: Path, run: str)
         own.ours.run("checkout-index", "-q", "-a", "-u")
         own.theirs.run("read-tree", commit)
     except (GitFailed, OSError) as error:
-        hint = f"`git worktree list` in {source} shows what is there"
-        raise UsageProblem(f"no worktree can be made: {error}", place=str(target), hint=hint) from None
+        hint = f"`git worktree list` in {source} lists the worktrees"
+        raise UsageProblem(f"git cannot make a worktree: {error}", place=str(target), hint=hint) from None
 
 
 def _copy_folder(source: Path, snapshot: str, target: Path, home: Path) -> None:
-    """Copy a folder that has not changed since the snapshot. Everything with the name `.git` is left out."""
+    """Copy a folder that has not changed since the snapshot. Files and folders with the name `.git` are left out."""
     ensure_free(source, home)
     if _list_folder(source) != snapshot:
-        cause = "the workspace is no git repository, and has changed since the place of the fork"
-        raise UsageProblem(cause, place=str(source), hint="fork where its files are as they are now")
+        cause = "the workspace is not a git repository, and has changed since the record at which you fork"
+        raise UsageProblem(cause, place=str(source), hint="fork at a record after the last change")
     try:
         shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns(".git"))
     except (OSError, shutil.Error) as error:
         cause = getattr(error, "strerror", None) or "some files cannot be read"
         raise UsageProblem(f"the workspace cannot be copied: {cause.lower()}", place=str(target)) from None
     if _list_folder(target, home) != snapshot:
-        raise UsageProblem("the workspace has changed while it was copied", place=str(source), hint="fork it again")
+        raise UsageProblem(
+            "the workspace has changed while it was copied", place=str(source), hint="fork the run again"
+        )
     copy_listings(source, target, home)
 
 
 def _list_folder(folder: Path, home: Path | None = None) -> str:
-    """Return the id of a listing of a folder's files. With `home`, the listing is kept there."""
+    """Return the id of a listing of a folder's files. With `home`, the listing is stored in this home."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
@@ -128,21 +133,20 @@ def _list_folder(folder: Path, home: Path | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LeftFolder:
-    """The result for the folder of a deleted fork: it was removed or kept."""
+    """What became of the folder of a deleted fork: it was removed or kept."""
 
     folder: str
     kept: str = ""
     """Why the folder was kept, as a clause; empty if it was removed."""
     ref: str = ""
-    """The new ref that keeps the last commit made in the folder; empty if there is no commit, or another ref keeps it.
-    """
+    """The new ref that keeps the commit of the folder's HEAD; empty without a commit, or if another ref keeps it."""
 
 
 def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFolder | None:
     """Remove the folder that `make_workspace` has made for a fork, unless it has changed since the last snapshot.
 
     `snapshot` is the id of the last snapshot in the fork's records. `run` is the id of the fork. The folder is also
-    kept if it was not made from this home or cannot be removed. Return None if the folder does not exist.
+    kept if this home did not make it, or if it cannot be removed. Return None if the folder does not exist.
     """
     if not os.path.lexists(folder):
         return None
@@ -165,10 +169,13 @@ def clear_workspace(folder: Path, snapshot: str, home: Path, run: str) -> LeftFo
 
 
 def _remove_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[str, str]:
-    """Remove a worktree. Return why it is kept, and the new ref that keeps its last commit. Both may be empty."""
+    """Remove a worktree.
+
+    Return why the worktree is kept (empty if it was removed), and the new ref for its HEAD (may be empty).
+    """
     repository = find_noted_repository(folder, home, TimeLimit(SECONDS))
     if repository.note.read_text(encoding="utf-8", errors="surrogateescape").partition("\n")[0] != run:
-        return "another run has worked in it", ""
+        return "another run has worked in the folder", ""
     changed = repository.find_changes(commit)
     if changed:
         return _describe_changes(min(changed)), ""
@@ -180,7 +187,7 @@ def _remove_worktree(folder: Path, commit: str, home: Path, run: str) -> tuple[s
 def _remove_copy(folder: Path, snapshot: str, home: Path) -> str:
     """Remove a copied folder. Return why the folder is kept; empty if it was removed."""
     if find_listing(snapshot, folder, home) is None:
-        return "nothing in this home says that it was made here"
+        return "this home has no record that it made the folder"
     if _list_folder(folder) != snapshot:
         return _describe_changes()
     for above, folders, files in os.walk(folder):

@@ -1,7 +1,6 @@
 """Listings of a workspace that is not a git repository: the names of its files with hashes of their contents.
 
-The newest listings are kept in the home, so that later listings can be compared with them. No symbolic link is
-followed.
+The home stores the newest listings, so that later listings can be compared with them. No symbolic link is followed.
 """
 
 import hashlib
@@ -22,19 +21,19 @@ from runtime.journal.folder import prepare_folder, replace_file
 FILES_MAX = 20_000
 DEPTH_MAX = 64
 TOTAL_BYTES_MAX = 512 * 1024 * 1024
-"""The largest number of bytes of files that are read for one listing. Files that are unchanged since the last listing
-are not read.
+"""The largest number of bytes that are read for one listing. Files that are unchanged since the last listing are not
+read.
 """
 KEPT = 50
 PREFIX = "listing:"
 """The beginning of a listing's id."""
 
 Listing = Mapping[str, tuple[str, str]]
-"""By a file's path: the hash of its content, and its size, times and mode as a text that shows changes."""
+"""For each file's path, the hash of the content, and a text of size, times and mode, by which a change is noticed."""
 
 
 class TooManyFiles(Exception):
-    """A folder has more files or bytes than a listing may cover. The text is the cause, in one line."""
+    """A folder has more files or bytes than a listing may have. The exception's message is the cause, in one line."""
 
 
 def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
@@ -47,14 +46,14 @@ def take_listing(folder: int, before: Listing) -> dict[str, tuple[str, str]]:
     with closing(_walk(folder, b"", 0)) as entries:
         for path, status, parent, name in entries:
             if len(listing) >= FILES_MAX:
-                raise TooManyFiles(f"there are more than {FILES_MAX:,} files")
+                raise TooManyFiles(f"the folder has more than {FILES_MAX:,} files")
             text, mark = decode_path(path), ".".join(map(str, _change_marks(status)))
             if before.get(text, ("", ""))[1] == mark:
                 listing[text] = before[text]
                 continue
             left -= status.st_size if stat.S_ISREG(status.st_mode) else 0
             if left < 0:
-                raise TooManyFiles(f"more than {TOTAL_BYTES_MAX:,} bytes have changed")
+                raise TooManyFiles(f"the changed files have more than {TOTAL_BYTES_MAX:,} bytes")
             with suppress(FileNotFoundError):  # The file was removed meanwhile.
                 listing[text] = (_content_text(parent, name, status), mark)
     return listing
@@ -72,7 +71,7 @@ def id_of(listing: Listing) -> str:
 
 
 def keep(listing: Listing, workspace: Path, home: Path) -> str:
-    """Write a listing to the home and return its id. The oldest listings above `KEPT` are removed.
+    """Store a listing in the home, and return its id. Only the newest `KEPT` listings are kept.
 
     Raises `UsageProblem`, `OSError`.
     """
@@ -86,7 +85,7 @@ def keep(listing: Listing, workspace: Path, home: Path) -> str:
 
 
 def find_listing(name: str, workspace: Path, home: Path) -> Listing | None:
-    """Return a listing by its id; None if it is no longer kept."""
+    """Return the listing with an id; None if the home no longer has it."""
     if not re.fullmatch(rf"{PREFIX}[0-9a-f]{{32}}", name):
         return None
     with suppress(FileNotFoundError, orjson.JSONDecodeError, ValueError):
@@ -122,7 +121,7 @@ def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.s
     Folders with the name `.git` are left out. A folder that may not be read is yielded like a file.
     """
     if depth > DEPTH_MAX:
-        raise TooManyFiles(f"folders are nested over {DEPTH_MAX} deep")
+        raise TooManyFiles(f"the folders are nested more than {DEPTH_MAX} deep")
     for name in sorted(os.fsencode(o) for o in os.listdir(folder)):
         path = prefix + name
         try:

@@ -1,4 +1,4 @@
-"""Reads a tools file into the form that a run stores. Every program, Python file and binding is checked first."""
+"""Reads a tools file into the form that a run stores. The programs, Python files and bindings are checked first."""
 
 import os
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ from runtime.core.ledger import MICRO
 
 @dataclass(frozen=True, slots=True)
 class LoadedTools:
-    """A tools file that was read."""
+    """The content of a tools file, and notices about it."""
 
     toolset: ToolSet
     notices: tuple[str, ...]
@@ -47,9 +47,10 @@ class LoadedTools:
 def load_tools(
     path: str | Path, *, workspace: Path | None = None, environment: Mapping[str, str] = os.environ
 ) -> LoadedTools:
-    """Return the tools of a file. No tool is run. Programs are looked for with the variables in `environment`.
+    """Return the tools of a file. No tool is run. Programs are searched in the `PATH` of `environment`.
 
-    `workspace` may contain neither the file nor Python code that it names, because tools and models write there.
+    The file, and the Python code that it names, must be outside `workspace`, because tools and models write to the
+    workspace.
 
     Raises `UsageProblem` with file, line and key if the file is invalid, a program or function is missing, or code is
     in the workspace.
@@ -89,7 +90,7 @@ def load_tools(
         **uses,
     )
     idle = unused_names(file)
-    notices = (f"{document.source}: nothing is bound to {', '.join(idle)}",) if idle else ()
+    notices = (f"{document.source}: nothing uses {', '.join(idle)}",) if idle else ()
     return LoadedTools(toolset, notices)
 
 
@@ -122,7 +123,7 @@ def _wrap_words(name: str, tool: CommandTool, document: ParsedFile, environment:
         return sandbox_words(environment)
     except NoIsolation as error:
         hint = "name a sandbox of your own, or leave `wrap` out"
-        raise document.problem(f"this machine can isolate no tool: {error}", ("tools", name, "wrap"), hint) from None
+        raise document.problem(f"this machine cannot isolate tools: {error}", ("tools", name, "wrap"), hint) from None
 
 
 def _python_spec(name: str, tool: PythonTool, document: ParsedFile, folder: Path, workspace: Path | None) -> PythonSpec:
@@ -139,7 +140,7 @@ def _python_spec(name: str, tool: PythonTool, document: ParsedFile, folder: Path
     except CodeUnusable as error:
         raise document.problem(str(error), path, "name module:function or ./FILE.py:function") from None
     if workspace is not None and code is not None and code.is_relative_to(workspace.resolve()):
-        raise document.problem("code that runs in Replan's process may not be in the workspace", path, "move it out")
+        raise document.problem("code that runs in Replan's process may not be in the workspace", path, "move the code")
     return PythonSpec(
         name=name,
         function=function,
@@ -158,8 +159,8 @@ def _plugin_spec(name: str, tool: PluginTool, document: ParsedFile) -> PluginToo
     except UsageProblem as problem:
         raise document.problem(f"{problem.place}: {problem.cause}", path, problem.hint) from None
     if plugin is None:
-        hint = nearest(tool.plugin, TOOL_PLUGINS.names) or "install what provides it"
-        raise document.problem(f"no sort of tools {tool.plugin!r} is installed", path, hint)
+        hint = nearest(tool.plugin, TOOL_PLUGINS.names) or "install the package that provides them"
+        raise document.problem(f"no installed package provides tools of the sort {tool.plugin!r}", path, hint)
     try:
         plugin.check(dict(tool.settings))
     except Exception as error:  # noqa: BLE001 - the distribution's own code runs here
@@ -182,7 +183,7 @@ def _agent_spec(
     if agent.mcp is not None:
         server = _server(agent.mcp, (*path, "mcp", "server"), file, document)
         if server.url:
-            cause = f"an agent works in a folder of this machine, and the MCP server {agent.mcp.server!r} is elsewhere"
+            cause = f"an agent needs a server on this machine, but the MCP server {agent.mcp.server!r} has a `url`"
             raise document.problem(cause, (*path, "mcp", "server"), "name a server with a `command`")
         sent = agent.mcp.model_copy(update={"arguments": dict(agent.sent)})
         remote = _mcp_spec(name, sent, server, document, environment, tool=agent)
@@ -212,12 +213,12 @@ def _writable_paths(
     if not agent.confined:
         return None
     if not abi():
-        hint = "say `confined: false`, and give the agent a sandbox of its own"
-        raise document.problem("this system cannot confine what an agent writes", path, hint)
+        hint = "set `confined: false`, and put the agent into a sandbox of your own"
+        raise document.problem("this system cannot limit where an agent writes", path, hint)
     home = environment.get("HOME", "")
     if not home and any(item.startswith("~") for item in agent.writable):
         raise document.problem(
-            "the variable 'HOME' is not set, which `~` needs", (*path, "writable"), "name absolute paths"
+            "`~` needs the environment variable HOME, which is not set", (*path, "writable"), "name absolute paths"
         )
     return tuple(f"{home}{item[1:]}" if item.startswith("~") else item for item in agent.writable)
 
@@ -261,8 +262,8 @@ def _mcp_spec(
         output_bytes=tool.output_bytes,
     )
     if spec.token_variable and not environment.get(spec.token_variable):
-        hint = f"set it to the server's token: export {spec.token_variable}=..."
-        raise document.problem(f"the variable {spec.token_variable!r} is not set", (*own, "token"), hint)
+        hint = f"set the variable to the server's token: export {spec.token_variable}=..."
+        raise document.problem(f"the environment variable {spec.token_variable!r} is not set", (*own, "token"), hint)
     if spec.argv:
         try:
             find_server(spec, environment)

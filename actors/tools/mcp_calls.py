@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 
 
 def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) -> Tool:
-    """Return a tool of an MCP server. `outside` is the driver's environment, with the token if the server needs one.
+    """Return a tool of an MCP server.
 
-    The server says whether a call is a success or a failure. The text of its reply is the output. A call is a permanent
-    failure if the server does not list the tool, lists other arguments, or refuses the token. It is a transient failure
-    if an address cannot be reached. It breaks off if the server ends, sends too much, or sends unreadable data. Whether
-    the call was sent is recorded.
+    `outside` is the driver's environment, which has the token if the server needs a token. The server says whether a
+    call is a success or a failure. The text of its reply is the output. A call is a permanent failure if the server
+    does not list the tool, lists other arguments, or refuses the token. It is a transient failure if the server's
+    address cannot be reached. It is broken if the server ends, sends too much, or sends unreadable data. The result
+    records whether the call was sent.
     """
 
     @asynccontextmanager
@@ -68,11 +69,12 @@ async def open_call(
     added: Mapping[str, str] = MappingProxyType({}),
     lists: bool = False,
 ) -> AsyncIterator[PreparedCall]:
-    """Yield a call with checked arguments. With `lists` no tool is called: the output has the schemas of all tools.
+    """Yield a call with checked arguments.
 
-    A server that is a program has been started in `folder`, and waits to be released. The server inherits the open
-    files `inherited`. `confined` are a program and arguments to put before the server's program. `added` are further
-    environment variables. If the call cannot be made, a refused call is yielded.
+    With `lists`, no tool is called, and the output has the schemas of all tools. If the server is a program, its
+    process is started in `folder`, but waits until the call begins. The process inherits the open files `inherited`.
+    `confined` has the words to put before the server's program. `added` has further environment variables. If the call
+    cannot be made, a refused call is yielded.
     """
     async with AsyncExitStack() as stack:
         call: PreparedCall
@@ -146,7 +148,7 @@ class _ServerCall(PreparedCall):
 
 @dataclass(slots=True, kw_only=True)
 class _ProgramCall(_ServerCall):
-    """A call to a server that is a program. Its process waits until the call is recorded."""
+    """A call to a server that is a program. The server's process waits until the call is recorded."""
 
     gated: GatedProcess
 
@@ -164,7 +166,7 @@ class _ProgramCall(_ServerCall):
         except CommandNotStarted as error:
             return system_refusal(error, "the server cannot be started").result
         if result.outcome is ToolOutcome.BROKEN and talk.too_much:
-            result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
+            result = ToolResult(ToolOutcome.BROKEN, reason="the server sent more data than Replan accepts")
         elif result.outcome is ToolOutcome.BROKEN and talk.errors:
             result = ToolResult(ToolOutcome.BROKEN, talk.errors, result.reason)
         return await self.shorten(result)
@@ -182,9 +184,9 @@ class _AddressCall(_ServerCall):
         web = Web(self.spec.url, self.token)
         result = await self.talk(web.streams())
         if result.outcome is ToolOutcome.BROKEN and web.too_much:
-            result = ToolResult(ToolOutcome.BROKEN, reason="the server sent too much")
+            result = ToolResult(ToolOutcome.BROKEN, reason="the server sent more data than Replan accepts")
         elif result.outcome is ToolOutcome.BROKEN and web.status in (401, 403, 404):
-            result = ToolResult(ToolOutcome.PERMANENT, reason=f"the server answered with status {web.status}")
+            result = ToolResult(ToolOutcome.PERMANENT, reason=f"the server answered with HTTP status {web.status}")
         elif result.outcome is ToolOutcome.BROKEN and not web.answered:
             result = ToolResult(ToolOutcome.TRANSIENT, reason=f"the server cannot be reached: {result.reason}")
         return await self.shorten(result)

@@ -1,7 +1,7 @@
-"""One session with an MCP server: the tool is compared with the server's list of tools, and is then called.
+"""A session with an MCP server. The tool is first compared with the server's list of tools, and is then called.
 
-If the call returns a task, the task is polled until it ends. Tasks are the extension `io.modelcontextprotocol/tasks` of
-2026-07-28. If the server does not have the extension, each call returns its result directly.
+If the call returns a task, the task is polled until it ends. Tasks are the protocol's extension
+`io.modelcontextprotocol/tasks` of 2026-07-28. A server without this extension returns the result of each call directly.
 """
 
 import json
@@ -47,17 +47,19 @@ from actors.tools.specs import McpSpec
 from runtime.core.errors import root_cause
 
 POLL_SECONDS = (0.05, 30.0)
-"""The shortest and the longest time between two polls, in seconds. They limit the time that the server asks for."""
+"""The shortest and the longest time between two polls, in seconds. The time that the server asks for is kept between
+them.
+"""
 SLOWER = 0.05
 """The shortest time between two polls, as a fraction of the time that the task has taken so far."""
 CANCEL_SECONDS = 2.0
-"""The time limit, in seconds, for the answer to the request to cancel a task."""
+"""The time limit, in seconds, for cancelling a task."""
 ANY: Any = TypeAdapter(dict[str, Any])
 """The type that accepts any JSON object and returns it unchanged."""
 
 
 class StartedTask(Result):
-    """The result of a call that continues as a task."""
+    """The result of a call that the server continues as a task."""
 
     model_config = ConfigDict(extra="allow")
     result_type: Literal["task"]
@@ -76,7 +78,7 @@ class _Cancel(Request[_TaskParams, Literal["tasks/cancel"]]):
 
 
 class TaskFailed(Exception):
-    """A task has ended without a result. The text is the cause, as a clause."""
+    """A task has ended without a result. The message of the exception is the cause, as a clause."""
 
 
 class TasksAccepted(ClientExtension):
@@ -85,7 +87,7 @@ class TasksAccepted(ClientExtension):
     identifier = "io.modelcontextprotocol/tasks"
 
     def claims(self) -> list[ResultClaim[Any]]:
-        """Return the type of a result that is a task. The task is polled by `wait_for_task`, not by the SDK."""
+        """Return the type of a result that is a task. The SDK does not poll the task, because `wait_for_task` does."""
         return [ResultClaim(result_type="task", model=StartedTask, resolve=_never)]
 
 
@@ -136,11 +138,11 @@ def _pause(wished_ms: Any, elapsed: float) -> float:
 
 def _message(error: Any) -> str:
     message = error.get("message") if isinstance(error, dict) else None
-    return message[:500] if isinstance(message, str) else "it does not say why"
+    return message[:500] if isinstance(message, str) else "the task failed without a reason"
 
 
 async def _cancel_task(client: Client, task: str) -> None:
-    """Ask the server to cancel a task. Errors and a missing answer are ignored."""
+    """Send a request to cancel a task. Errors and a missing answer are ignored."""
     with trio.move_on_after(CANCEL_SECONDS):
         try:
             cancel = _Cancel(method="tasks/cancel", params=_TaskParams(task_id=task))
@@ -150,15 +152,17 @@ async def _cancel_task(client: Client, task: str) -> None:
 
 
 PAGES_MAX = 20
-"""How many pages of a server's list of tools are read at most."""
+"""The largest number of pages that are read of a server's list of tools."""
 REASON_READ = 2_000
-"""How many characters of an error's text are read."""
+"""The largest number of characters that are read of an error's text."""
 EVALUATIONS_MAX = 2_000
-"""How many keywords of a schema are evaluated for one call. References can make a small schema endless."""
+"""The largest number of keywords of a schema that are evaluated for one call. With references, a small schema can be
+endless.
+"""
 ERRORS_MAX = 10
-"""How many errors of arguments are compared to choose the one to report."""
+"""The largest number of errors of arguments that are compared to choose the error to report."""
 UNEVALUATED = frozenset({"pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"})
-"""The keywords that only the server checks. They contain patterns, and matching these might never end."""
+"""The keywords that only the server checks. They contain patterns, and matching a pattern might never end."""
 
 
 async def call_server(
@@ -175,7 +179,7 @@ async def call_server(
 
 
 async def list_schemas(streams: AbstractAsyncContextManager[Streams]) -> ToolResult:
-    """Return, as the output, the schema of the arguments of each tool of a server, by the tool's name, as JSON.
+    """Return a result whose output is a JSON object: the name of each tool of a server, with the tool's schema.
 
     Raises nothing except cancellation.
     """
@@ -231,12 +235,13 @@ async def _find_tool(client: Client, name: str) -> ListedTool | None:
 
 
 def schema_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-    """Return why arguments do not fit a server's schema, as half a sentence; empty if they fit.
+    """Return why arguments do not fit a server's schema, as a clause; empty if they fit.
 
-    Nothing is downloaded. Parts that cannot be evaluated are left to the server, which checks the arguments itself.
+    Nothing is downloaded. Parts of the schema that cannot be evaluated are skipped, because the server checks the
+    arguments too.
     """
     if not isinstance(schema.get("properties", {}), Mapping):
-        return "the server lists no schema that can be read"
+        return "the server's schema of the tool cannot be read"
     left = EVALUATIONS_MAX
 
     def guarded(keyword: str, evaluate: Callable[..., Any]) -> Callable[..., Any]:
@@ -258,7 +263,7 @@ def schema_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> s
     if error is None:
         return ""
     place = ".".join(map(str, error.absolute_path))
-    return _one_line(f"the server's schema refuses {place or 'the arguments'}: {error.message[:200]}")
+    return _one_line(f"the server's schema rejects {place or 'the arguments'}: {error.message[:200]}")
 
 
 async def _call(spec: McpSpec, arguments: Mapping[str, Any], client: Client, send: Callable[[], None]) -> ToolResult:
@@ -287,12 +292,15 @@ async def _result(spec: McpSpec, arguments: Mapping[str, Any], client: Client) -
         return ToolResult(outcome, reason=_one_line(f"the server answered with an error: {error.message}"))
     text = await trio.to_thread.run_sync(text_of, result)
     if result.is_error:
-        return ToolResult(ToolOutcome.FAILED, text, "the tool says that it failed")
+        return ToolResult(ToolOutcome.FAILED, text, "the server reports that the tool failed")
     return ToolResult(ToolOutcome.SUCCEEDED, text)
 
 
 def text_of(result: CallToolResult) -> str:
-    """Return the texts of a result, the names of other content, and the structured value unless a text repeats it."""
+    """Return the texts of a result, the names of other content, and the structured value.
+
+    The value is left out if a text repeats it.
+    """
     texts = [_text(block) for block in result.content]
     value = result.structured_content
     if value is not None and not _is_json_of(texts, value):
@@ -301,9 +309,9 @@ def text_of(result: CallToolResult) -> str:
 
 
 def _is_json_of(texts: list[str], value: Any) -> bool:
-    """Return whether texts repeat a structured value as JSON.
+    """Return whether the texts of a result repeat its structured value as JSON.
 
-    Servers made with the SDK wrap such a value as `{"result": …}`.
+    Servers that use the SDK may wrap the value as `{"result": …}`.
     """
     read = [_parse_message(text) for text in texts]
     forms: list[Any] = [texts, read, *(texts + read if len(texts) == 1 else ())]

@@ -1,6 +1,6 @@
-"""Connections to MCP servers: a process in its own group, or HTTP. Both limit how much the server may send.
+"""Connections to MCP servers, by the standard streams of a process or by HTTP. Both limit how much the server may send.
 
-The SDK is imported only for a call, because runs without such tools do not need it.
+This module imports the SDK of the protocol. It is imported only for a call, because most runs need no MCP server.
 """
 
 from collections.abc import AsyncIterator
@@ -25,15 +25,15 @@ from runtime.models.http_client import certificates_for
 from runtime.process.group import StreamLines
 
 BYTES_MAX = 16 * 1024 * 1024
-"""The largest number of bytes that a server may send in one call, all messages together."""
+"""The largest number of bytes that a server may send in all messages of one call together."""
 LINE_BYTES_MAX = 8 * 1024 * 1024
-"""The largest number of bytes in one message from a program."""
+"""The largest number of bytes in one message."""
 ERRORS_MAX = 2_000
-"""How many bytes of a program's standard error are kept: the last ones."""
+"""The largest number of bytes of a program's standard error that are kept. The last bytes are kept."""
 CLOSE_SECONDS = 2.0
-"""How long a program may take to end after its input was closed, in seconds."""
+"""The time limit, in seconds, for a program to end after its input was closed."""
 CONNECT_SECONDS = 30.0
-"""How long connecting to an address may take, in seconds."""
+"""The time limit, in seconds, for connecting to an address."""
 
 Streams = tuple[Any, Any]
 """The stream of messages from a server and the stream of messages to it, as `mcp.client.Transport` yields them."""
@@ -44,7 +44,7 @@ class TooMuchOutput(Exception):
 
 
 class ReplyUnreadable(Exception):
-    """A server has sent a reply that cannot be read. The text is the cause, in half a sentence."""
+    """A server has sent a reply that cannot be read. The message of the exception is the cause, as a clause."""
 
 
 class Talk:
@@ -69,7 +69,10 @@ class Talk:
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[Streams]:
-        """Yield the two streams of messages. Then close the program's input, and wait a little for its end."""
+        """Yield the two streams of messages.
+
+        Then close the program's input, and wait at most `CLOSE_SECONDS` for its end.
+        """
         to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, from_us = anyio.create_memory_object_stream[SessionMessage](0)
         async with trio.open_nursery() as nursery, to_us, incoming, outgoing, from_us:
@@ -93,7 +96,7 @@ class Talk:
                         raise ReplyUnreadable(f"a reply cannot be read: {line[:100]!r}") from None
                     continue  # Programs also print other lines, although they should not.
                 if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id not in self._asked:
-                    raise ReplyUnreadable(f"a reply does not have the id of a request: {line[:100]!r}")
+                    raise ReplyUnreadable(f"a reply has an unknown request id: {line[:100]!r}")
                 with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
                     await to_us.send(SessionMessage(message))
 
@@ -114,7 +117,7 @@ class Talk:
 
 
 def _may_be_reply(line: str) -> bool:
-    """Return whether an unreadable line looks like a reply, or like one line of a reply with several lines."""
+    """Return whether an unreadable line may be a reply, or one line of a reply with several lines."""
     if '"id"' in line and ('"result"' in line or '"error"' in line):
         return True
     is_part = line.lstrip().startswith(('"result"', '"error"'))
@@ -125,7 +128,7 @@ def _may_be_reply(line: str) -> bool:
 async def open_streams(streams: AbstractAsyncContextManager[Streams]) -> AsyncIterator[Streams]:
     """Yield streams in which each schema of a listed tool has a type.
 
-    A schema without a type gets the type `object`, because the SDK would otherwise refuse the whole list.
+    A schema without a type gets the type `object`. Otherwise the SDK would refuse the whole list of tools.
     """
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
@@ -148,7 +151,7 @@ async def open_streams(streams: AbstractAsyncContextManager[Streams]) -> AsyncIt
 
 
 class Web:
-    """A conversation with a server at an address. No other address is contacted, and no proxy of the system is used."""
+    """A conversation with a server at an address. Replan contacts no other address, and uses no proxy of the system."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url, self._token = url, token
@@ -185,7 +188,7 @@ class Web:
 
 
 async def _check_reply(response: httpx2.Response) -> None:
-    """Raise `ReplyUnreadable` if a JSON response is not a reply to its request: the SDK would wait for a reply.
+    """Raise `ReplyUnreadable` if a JSON response is not a reply to its request, because the SDK would wait for a reply.
 
     In a stream of events, the SDK takes the first reply as the reply to the request, whatever its id is.
     """
@@ -200,9 +203,9 @@ async def _check_reply(response: httpx2.Response) -> None:
     with suppress(ValidationError):  # The SDK reports that it cannot read the message.
         reply = jsonrpc_message_adapter.validate_json(body, by_name=False)
         if not isinstance(reply, JSONRPCResponse | JSONRPCError):
-            raise ReplyUnreadable(f"a response is no reply: {body[:100]!r}")
+            raise ReplyUnreadable(f"a response is not a reply: {body[:100]!r}")
         if str(reply.id) != str(sent_message.id):
-            raise ReplyUnreadable(f"a reply does not have the id of a request: {body[:100]!r}")
+            raise ReplyUnreadable(f"a reply has an unknown request id: {body[:100]!r}")
 
 
 class _Counted(httpx2.AsyncHTTPTransport):

@@ -1,7 +1,7 @@
 """Parses the output of a call: finds its outcome, and the values of tokens that later calls use. Pure.
 
-Patterns have the syntax of Rust's `regex`, which needs linear time. In a pattern of an outcome, `{token}` stands for
-the literal value of a token.
+Patterns have the syntax of Rust's `regex`, whose matching takes linear time. In a pattern of an outcome, `{token}`
+stands for the literal value of a token.
 """
 
 import re
@@ -24,7 +24,7 @@ from runtime.core.events import Value
 _VALUE = re.compile(r"(?<!\\[pP])\{([a-z][a-z0-9_]*)\}")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,16}")
 TOKEN_VALUE_MAX = 1_000
-"""The largest number of characters in a token's value: as many as an argument may have."""
+"""The largest number of characters in a token's value. An argument can have as many characters."""
 
 assert TOKEN_VALUE_MAX <= TEXT_CHARACTERS_MAX
 
@@ -33,7 +33,9 @@ class ValueSource(Value):
     """The place of a token's value in the output of a call."""
 
     after: str = ""
-    """The text before the value, at its first occurrence. If it is empty, the value begins the output."""
+    """The text right before the value, at the first occurrence of this text. If it is empty, the value begins the
+    output.
+    """
     pattern: str = Field(min_length=1)
     """The regular expression of the value. The value is the longest match that begins right after `after`."""
 
@@ -43,11 +45,11 @@ class FoundValues(NamedTuple):
 
     values: tuple[tuple[str, str], ...] = ()
     problem: str = ""
-    """Which value is missing, such as "holds no value for 'line_id'"; empty if no value is missing."""
+    """The first missing value, such as "contains no value for 'line_id'"; empty if no value is missing."""
 
 
 def values_in(pattern: str) -> tuple[str, ...]:
-    """Return the tokens whose values a pattern uses, in the order of the pattern."""
+    """Return the tokens whose values a pattern uses, in their order in the pattern."""
     return tuple(match.group(1) for match in _VALUE.finditer(pattern))
 
 
@@ -85,7 +87,7 @@ def find_values(sources: Mapping[str, ValueSource], tokens: Iterable[str], outpu
     for token in sorted(set(tokens) & set(sources)):
         value = value_of(sources[token], output)
         if value is None:
-            return FoundValues(problem=f"holds no value for {token!r}")
+            return FoundValues(problem=f"contains no value for {token!r}")
         values.append((token, value))
     return FoundValues(values=tuple(values))
 
@@ -93,7 +95,7 @@ def find_values(sources: Mapping[str, ValueSource], tokens: Iterable[str], outpu
 def arguments_with(
     fixed: Mapping[str, Any], takes: Mapping[str, str], parameters: Parameters, values: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the fixed arguments, and the value of a token for each parameter in `takes`.
+    """Return the arguments of a call: the fixed arguments, and for each parameter in `takes` the value of its token.
 
     For an integer parameter, digits become a number. The actor that makes the call checks every argument.
     """

@@ -20,7 +20,7 @@ def _compile_pattern(pattern: str) -> TypeAdapter[str]:
 
 
 def pattern_problem(pattern: str) -> str:
-    """Return why a text is not a regular expression, as half a sentence; empty if it is a regular expression.
+    """Return why a text is not a regular expression, as a clause; empty if it is a regular expression.
 
     The syntax is that of Rust's `regex`: Python's syntax without look-around and without references to groups.
     """
@@ -41,11 +41,11 @@ def _check_pattern(pattern: str) -> str:
 
 
 Regex = Annotated[str, AfterValidator(_check_pattern)]
-"""A regular expression in a file, in the syntax of Rust's `regex`, which needs linear time."""
+"""A regular expression in a file, in the syntax of Rust's `regex`, whose matching takes linear time."""
 
 
 def matches_all(pattern: str, text: str) -> bool:
-    r"""Return whether a pattern without problems matches a whole text. A line feed at the end is part of the text."""
+    r"""Return whether a valid pattern matches a whole text. A line feed at the end is part of the text."""
     return _pattern_matches(_anchor_pattern(pattern), text)
 
 
@@ -57,7 +57,7 @@ def matches_line(pattern: str, text: str) -> bool:
 def with_line_feeds(output: str) -> str:
     """Return output with a line feed at every line end.
 
-    A progress bar is redrawn after a carriage return, so each of its states becomes a line.
+    A carriage return also becomes a line feed, so each state of a progress bar becomes a line.
     """
     return output.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -83,7 +83,7 @@ TEXT_CHARACTERS_MAX = 1_000
 PATH_BYTES_MAX = 1_024
 """The largest number of bytes in a path below the workspace."""
 INTEGER_MAX = 2**53
-"""The largest absolute value of an integer. Every JSON reader keeps it exactly."""
+"""The largest absolute value of an integer. Every JSON reader reads such integers exactly."""
 
 Bound = Annotated[int, Field(ge=-INTEGER_MAX, le=INTEGER_MAX, strict=True)]
 
@@ -94,9 +94,10 @@ class StringParameter(Config):
     type: Literal["string"]
     """The kind of value: `string`."""
     pattern: Regex = Field(min_length=1, max_length=PATTERN_CHARACTERS_MAX)
-    """The regular expression that the whole text matches, in the syntax of Rust's `regex`, which needs linear time."""
+    """The regular expression that the whole text must match, in the syntax of Rust's `regex`, which needs linear time.
+    """
     default: str | None = None
-    """The value if a binding gives no value; without a default, every binding must give one."""
+    """The value if a binding gives no value; without a default, every binding must give a value."""
 
 
 class IntegerParameter(Config):
@@ -109,7 +110,7 @@ class IntegerParameter(Config):
     maximum: Bound
     """The largest value."""
     default: Annotated[int, Field(strict=True)] | None = None
-    """The value if a binding gives no value; without a default, every binding must give one."""
+    """The value if a binding gives no value; without a default, every binding must give a value."""
 
 
 class PathParameter(Config):
@@ -120,7 +121,7 @@ class PathParameter(Config):
     exists: bool = False
     """Whether the path must exist when the tool is called."""
     default: str | None = None
-    """The value if a binding gives no value; without a default, every binding must give one."""
+    """The value if a binding gives no value; without a default, every binding must give a value."""
 
 
 class ChoiceParameter(Config):
@@ -129,9 +130,9 @@ class ChoiceParameter(Config):
     type: Literal["choice"]
     """The kind of value: `choice`."""
     choices: tuple[Annotated[str, Field(max_length=TEXT_CHARACTERS_MAX)], ...] = Field(min_length=1, max_length=100)
-    """The texts."""
+    """The allowed texts."""
     default: str | None = None
-    """The value if a binding gives no value; without a default, every binding must give one."""
+    """The value if a binding gives no value; without a default, every binding must give a value."""
 
 
 Parameter = Annotated[StringParameter | IntegerParameter | PathParameter | ChoiceParameter, Field(discriminator="type")]
@@ -139,29 +140,34 @@ Parameters = Mapping[str, Parameter]
 
 
 def with_defaults(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given arguments and the defaults of all other parameters, in the order of the parameters."""
+    """Return the given arguments and the defaults of the other parameters, in the order of the parameters."""
     values = {name: given.get(name, parameter.default) for name, parameter in parameters.items()}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def first_problem(parameters: Parameters, arguments: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """Return the first wrong argument as its name, the cause and a hint; None if all arguments are right.
+    """Return the name, the cause and a hint for the first wrong argument; None if all arguments are right.
 
-    A path is checked as text only. Whether it leads out of the workspace is checked when the tool is called.
+    Only the text of a path is checked. When the tool is called, it is checked whether the path leads out of the
+    workspace.
     """
     for name in arguments:
         if name not in parameters:
             return name, f"unknown parameter {name!r}", nearest(name, parameters, kind="parameters")
     for name, parameter in parameters.items():
         if name not in arguments:
-            return name, f"the parameter {name!r} has no value", f"give it under `with`, or give {name!r} a default"
+            return (
+                name,
+                f"the parameter {name!r} has no value",
+                f"give a value under `with`, or give {name!r} a default",
+            )
         if cause := problem_with(parameter, arguments[name]):
             return name, cause, ""
     return None
 
 
 def problem_with(parameter: Parameter, value: Any) -> str:
-    """Return why a value is wrong for a parameter, as half a sentence; empty if it is right."""
+    """Return why a value is wrong for a parameter, as a clause; empty if the value is right."""
     match parameter:
         case StringParameter():
             if cause := _text_problem(value):
@@ -185,27 +191,27 @@ def problem_with(parameter: Parameter, value: Any) -> str:
 
 
 def path_problem(path: str) -> str:
-    """Return why a text is not a path below the workspace, as half a sentence; empty if it is such a path.
+    """Return why a text is not a valid path below the workspace, as a clause; empty if the path is valid.
 
-    A path is relative, has no part `..` and no control characters, and cannot be mistaken for an option.
+    A valid path is relative, has no part `..` and no control characters, and does not begin with a hyphen.
     """
     if not path or not path.isprintable():
         return "should be a path without control characters" if path else "should be a path, not an empty text"
     if len(path.encode(errors="replace")) > PATH_BYTES_MAX:
-        return f"is a path of over {PATH_BYTES_MAX:,} bytes"
+        return f"is a path with more than {PATH_BYTES_MAX:,} bytes"
     if path.startswith(("/", "~")):
         return f"should be a path below the workspace, not {path[:60]!r}"
     if ".." in path.split("/"):
         return f"should stay below the workspace, without '..', not {path[:60]!r}"
-    return f"could be taken for an option: {path[:60]!r}" if path.startswith("-") else ""
+    return f"begins with '-', so a program may take it for an option: {path[:60]!r}" if path.startswith("-") else ""
 
 
 def _text_problem(value: Any) -> str:
     if not isinstance(value, str):
         return f"should be text, not {str(value)[:60]!r}"
     if "\0" in value or (not value.isascii() and not _is_unicode(value)):
-        return "holds characters that no argument can hold"
-    return f"has over {TEXT_CHARACTERS_MAX:,} characters" if len(value) > TEXT_CHARACTERS_MAX else ""
+        return "has a NUL character or invalid Unicode"
+    return f"has more than {TEXT_CHARACTERS_MAX:,} characters" if len(value) > TEXT_CHARACTERS_MAX else ""
 
 
 def _is_unicode(text: str) -> bool:

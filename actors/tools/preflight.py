@@ -1,6 +1,7 @@
-"""The preflight check of a plan: looks up whether everything that the plan needs is there. It calls no user's tool.
+"""The preflight check of a plan.
 
-Each MCP server is asked once for the schemas of its tools. If the server is a program, the check starts it.
+It checks whether everything that the plan needs exists, and calls no tool of the user. Each MCP server is asked once
+for the schemas of its tools. If the server is a program, the check starts it.
 """
 
 import json
@@ -52,7 +53,9 @@ from actors.values.findings import Code, Finding
 from actors.values.format import printable
 
 SERVER_SECONDS = 20.0
-"""The time limit for the list of an MCP server's tools, in seconds. After that, its tools are unknown."""
+"""The time limit, in seconds, for the list of an MCP server's tools. After this time, the server's tools count as
+unknown.
+"""
 _MB = 1_000_000
 
 
@@ -66,7 +69,7 @@ class PreflightFolder(NamedTuple):
 
 
 def preflight_tool(toolset: ToolSet, workspace: Workspace, environment: Mapping[str, str]) -> Tool:
-    """Return the tool `workspace:look` of a run. `environment` is the driver's own environment."""
+    """Return the tool `workspace:look` of a run. `environment` is the driver's environment."""
 
     @asynccontextmanager
     async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
@@ -96,7 +99,7 @@ class _PreflightCall(PreparedCall):
 async def observe(
     needs: Needs, toolset: ToolSet, place: PreflightFolder, environment: Mapping[str, str]
 ) -> PreflightReport:
-    """Look up what a plan needs, and return what was found. Raises nothing except cancellation."""
+    """Check for each need of a plan whether it is met, and return the report. Raises nothing except cancellation."""
     offers = await _ask_servers(needs, toolset, place, environment)
 
     def work() -> PreflightReport:
@@ -115,7 +118,10 @@ async def observe(
 async def run_preflight(
     value: Mapping[str, Any], toolset: ToolSet, folder: Path, environment: Mapping[str, str]
 ) -> tuple[Finding, ...]:
-    """Make the preflight check of a plan, given as JSON, in a folder. A plan that cannot be read has no findings."""
+    """Return the findings of the preflight check of a plan (as JSON) in a folder.
+
+    A plan that cannot be read has no findings.
+    """
     plan, _ = read_draft(dict(value))
     if plan is None:
         return ()
@@ -142,7 +148,7 @@ def _unknown(why: str) -> Availability:
 
 
 Offers = Mapping[str, Mapping[str, Any] | Availability]
-"""The schemas of a server's tools, or why there are no schemas, by the server's name in the tools file."""
+"""For each server's name in the tools file, the schemas of the server's tools, or why they are unknown."""
 
 
 async def _ask_servers(
@@ -174,9 +180,9 @@ def _offer_of(name: str, result: ToolResult) -> Mapping[str, Any] | Availability
             offered: Mapping[str, Any] = orjson.loads(result.output)
             return offered
         case ToolOutcome.PERMANENT:
-            return _no(f"the MCP server {name!r} cannot be asked: {result.reason}")
+            return _no(f"the tools of the MCP server {name!r} cannot be listed: {result.reason}")
         case _:
-            return _unknown(f"the MCP server {name!r} cannot be asked: {result.reason}")
+            return _unknown(f"the tools of the MCP server {name!r} cannot be listed: {result.reason}")
 
 
 def _check_call(call: NeededCall, toolset: ToolSet, environment: Mapping[str, str], offers: Offers) -> Availability:
@@ -194,7 +200,7 @@ def _check_call(call: NeededCall, toolset: ToolSet, environment: Mapping[str, st
 
 
 def _check_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str], offers: Offers) -> Availability:
-    """Return the finding about the tool of a call. Raises `ProgramMissing`, `CodeUnusable`."""
+    """Return whether the tool of a call can be called. Raises `ProgramMissing`, `CodeUnusable`."""
     match spec:
         case CommandSpec():
             find_programs(spec, environment)
@@ -205,7 +211,7 @@ def _check_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str]
             check_module(spec.module)
         case PluginToolSpec():
             if spec.plugin not in TOOL_PLUGINS.names:
-                return _no(f"no sort of tools {spec.plugin!r} is installed")
+                return _no(f"no installed package provides tools of the sort {spec.plugin!r}")
         case McpSpec():
             return _check_offer(spec, json.loads(call.arguments), call.later, offers)
         case AgentSpec(mcp=None):
@@ -219,7 +225,7 @@ def _check_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str]
 
 
 def _check_offer(spec: McpSpec, arguments: Mapping[str, Any], later: tuple[str, ...], offers: Offers) -> Availability:
-    """Return whether a server offers a tool that takes the arguments, as far as their values are known."""
+    """Return whether a server lists the tool, and whether the tool's schema accepts the known arguments."""
     from actors.tools.mcp_talk import schema_problem  # noqa: PLC0415 -- slow to import
 
     offered = offers[spec.server]
@@ -232,7 +238,7 @@ def _check_offer(spec: McpSpec, arguments: Mapping[str, Any], later: tuple[str, 
     open_names = tuple(key for key, value in template.items() if set(placeholders(value)) & set(later))
     sent = fill_template(template, {**dict.fromkeys(later, ""), **arguments})
     problem = schema_problem(_known_schema(schema, open_names), sent)
-    return _no(f"{problem} (its tool {spec.remote!r})") if problem else Availability()
+    return _no(f"{problem} (the server's tool {spec.remote!r})") if problem else Availability()
 
 
 def _check_path(handle: int, path: str) -> Availability:
@@ -242,11 +248,11 @@ def _check_path(handle: int, path: str) -> Availability:
     except OutOfBounds as error:
         return _no(str(error))
     except OSError as error:
-        return _unknown(f"{path!r} cannot be looked up: {(error.strerror or str(error)).lower()}")
+        return _unknown(f"{path!r} cannot be checked: {(error.strerror or str(error)).lower()}")
 
 
 def _find_dirty(place: PreflightFolder) -> tuple[tuple[str, ...], Availability]:
-    """Return the tracked files with changes that are not committed, and whether git can tell."""
+    """Return the tracked files with uncommitted changes, and whether git can list such files."""
     with TemporaryDirectory(prefix="replan-look-") as store:
         try:
             repository = open_repository(place.folder, Path(store), place.inherited)
@@ -264,7 +270,7 @@ def _find_dirty(place: PreflightFolder) -> tuple[tuple[str, ...], Availability]:
         except (GitFailed, OSError) as error:
             return (), _unknown(str(error))
     if dirty and os.path.lexists(place.folder / ".gitattributes"):  # Contents are compared without conversion.
-        return dirty, _unknown("`.gitattributes` may account for them")
+        return dirty, _unknown("conversions in `.gitattributes` may be their only cause")
     return dirty, Availability()
 
 
@@ -282,7 +288,7 @@ def _unset_variables(spec: ToolSpec, environment: Mapping[str, str], usual: Sequ
 
 
 def _known_schema(schema: Mapping[str, Any], later: Sequence[str]) -> Mapping[str, Any]:
-    """Return a schema of arguments that accepts any value for arguments whose value is known only later."""
+    """Return a schema that accepts any value for the arguments in `later`, whose values are not known yet."""
     properties = schema.get("properties")
     if not later or not isinstance(properties, Mapping):
         return schema

@@ -1,7 +1,7 @@
-"""The preflight check of a plan: its needed tools, files, servers and disk space, and the verdict on them. Pure.
+"""The preflight check of a plan: which tools, files, servers and disk space the plan needs, and the findings. Pure.
 
-A need that is not met is an error. If nobody can tell whether a need is met, the finding is a warning, which never
-stops a plan.
+If a need is not met, the finding is an error. If it is unknown whether a need is met, the finding is a warning, which
+never stops a plan.
 """
 
 import json
@@ -27,13 +27,13 @@ _COMMITS = frozenset({"commit", "merge", "rebase", "cherry-pick", "revert", "am"
 
 
 class NeededCall(Value):
-    """A call in a plan, as far as it is known before the plan runs."""
+    """A call of a tool in a plan, as it is known before the plan runs."""
 
     tool: str
     arguments: str
     """The fixed arguments: the canonical text of a JSON object."""
     later: tuple[str, ...] = ()
-    """The parameters whose values are known only at the call."""
+    """The parameters whose values are not known before the call."""
 
 
 class Needs(Value):
@@ -42,37 +42,37 @@ class Needs(Value):
     calls: tuple[NeededCall, ...] = ()
     """The calls of tools, without repetition."""
     paths: tuple[str, ...] = ()
-    """The paths below the workspace that steps read, sorted."""
+    """The sorted paths below the workspace that steps read."""
     clean: bool = False
-    """Whether a step commits. Then the repository should have no uncommitted changes."""
+    """Whether a step makes a commit. If so, the repository should have no uncommitted changes."""
     disk_mb: int = 0
-    """The free disk space that the tools declare together, in megabytes (10^6 bytes)."""
+    """The free disk space that all tools together need, in megabytes (10^6 bytes)."""
 
 
 class Availability(Value):
     """Whether a need is met."""
 
     answer: Literal["yes", "no", "unknown"] = "yes"
-    """Whether the need is met; `unknown` if nobody can tell."""
+    """Whether the need is met; `unknown` if this cannot be found out."""
     why: str = ""
-    """Why the need is not met, or why nobody can tell, as a clause; empty for `yes`."""
+    """Why the need is not met, or why this is unknown, as a clause; empty for `yes`."""
 
 
 class PreflightReport(Value):
     """The result of a preflight check: the output of `workspace:look`."""
 
     calls: tuple[Availability, ...] = ()
-    """The finding about each call, in the order of `Needs.calls`."""
+    """Whether the tool of each call can be called, in the order of `Needs.calls`."""
     paths: Mapping[str, Availability] = {}
     dirty: tuple[str, ...] = ()
-    """The tracked files with changes that are not committed, sorted."""
+    """The sorted tracked files with uncommitted changes."""
     clean: Availability = Availability()
-    """Whether the repository is clean; `unknown` if git cannot tell."""
+    """Whether `dirty` is certain; `unknown` if git cannot list the changes exactly."""
     free_mb: int | None = None
     """The free disk space of the workspace in megabytes (10^6 bytes); None if it is unknown."""
 
 
-_NOT_LOOKED_UP = Availability(answer="unknown", why="it was not looked up")
+_NOT_LOOKED_UP = Availability(answer="unknown", why="it was not checked")
 
 
 class _Reading(NamedTuple):
@@ -81,7 +81,7 @@ class _Reading(NamedTuple):
 
 
 def needs_of(plan: Plan, tools: ToolSet) -> Needs | None:
-    """Return the needs of a plan; None if it has no needs. All its names are bound to tools."""
+    """Return the needs of a plan; None if the plan has no needs. All names in the plan must be bound to tools."""
     calls: dict[NeededCall, None] = {}
     names: set[str] = set()
     for step in plan.steps:
@@ -109,7 +109,7 @@ def preflight_use(needs: Needs) -> ToolUse:
 def judge_report(
     plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *, begun: bool
 ) -> tuple[Finding, ...]:
-    """Return a finding for each need of a plan that is not met, or may not be met.
+    """Return a finding for each need of a plan that is not met, or that may not be met.
 
     `begun` says whether earlier steps have run. If so, these steps may have made the uncommitted changes.
     """
@@ -130,7 +130,7 @@ def _judge(plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *,
     if needs.disk_mb and report.free_mb is None:
         yield _finding(False, "the free disk space of the workspace is not known", "")
     elif report.free_mb is not None and report.free_mb < needs.disk_mb:
-        text = f"the tools need {needs.disk_mb:,} MB of disk space, and {report.free_mb:,} MB are free"
+        text = f"the tools need {needs.disk_mb:,} MB of disk space, but only {report.free_mb:,} MB are free"
         yield _finding(True, text, "")
 
 
@@ -151,7 +151,7 @@ def _judge_paths(plan: Plan, tools: ToolSet, report: PreflightReport) -> Iterato
         if any(name in makers for name in earlier):
             continue
         if changing := [*makers, *(name for name in earlier if made_paths[name] is None)]:
-            yield _finding(False, f"{found.why}, unless {changing[0]} makes it", step.step_id)
+            yield _finding(False, f"{found.why}, unless the step {changing[0]} makes it", step.step_id)
         else:
             yield _finding(found.answer == "no", found.why, step.step_id)
 
@@ -167,9 +167,11 @@ def _judge_repository(
         if any(_commits(tools.tools.get(use.tool)) for use in _calls_of(item, tools))
     )
     if not report.dirty:
-        yield _finding(False, f"whether the repository is clean is not known: {report.clean.why}", step)
+        yield _finding(
+            False, f"it is not known whether the repository has uncommitted changes: {report.clean.why}", step
+        )
         return
-    text = f"the step commits, and the workspace has changes that are not committed: {list_paths(report.dirty)}"
+    text = f"the step commits, but the workspace already has uncommitted changes: {list_paths(report.dirty)}"
     if report.clean.answer == "unknown" or begun:
         yield _finding(False, f"{text}; {report.clean.why or 'earlier steps may have made them'}", step)
     else:
@@ -196,7 +198,7 @@ def _calls_of(step: Step, tools: ToolSet) -> Iterator[ToolUse]:
 
 
 def _readings(plan: Plan, tools: ToolSet) -> Iterator[_Reading]:
-    """Yield the paths that steps read: path arguments that must exist, and files that a model is shown."""
+    """Yield the paths that steps read: path arguments that must exist, and files that are shown to a model."""
     for step in plan.steps:
         for use in _calls_of(step, tools):
             yield from (_Reading(step, path) for path in _existing_paths(use, tools))
@@ -215,7 +217,7 @@ def _existing_paths(use: ToolUse, tools: ToolSet) -> Iterator[str]:
 
 
 def _made_by(use: Use, tools: ToolSet) -> tuple[str, ...] | None:
-    """Return the files that a use makes; None if it declares none. The work of a person declares none."""
+    """Return the files that a use makes; None if it is unknown. The files that a person makes are unknown."""
     match use:
         case ModelUse():
             return (use.file,)
@@ -228,13 +230,13 @@ def _made_by(use: Use, tools: ToolSet) -> tuple[str, ...] | None:
 
 
 def _is_inside(made: str, path: str) -> bool:
-    """Return whether making a path may also make another path: they are equal, or one is a folder above the other."""
+    """Return whether making one path may also make the other: they are equal, or one contains the other."""
     made, path = made.removeprefix("./").rstrip("/"), path.removeprefix("./").rstrip("/")
     return made == path or made.startswith(f"{path}/") or path.startswith(f"{made}/")
 
 
 def _steps_before(program: Program, step_id: str) -> list[str]:
-    """Return the ids of the steps that a step waits for, directly or not: for their end or for their tokens."""
+    """Return the ids of the steps that a step waits for, directly or indirectly, because of dependencies or tokens."""
     makers: dict[int, list[int]] = {}
     for index, added in enumerate(program.adds):
         for token in bits(added):

@@ -1,9 +1,10 @@
 """Finds the programs of commands, and the built-in sandbox, `wrap: [isolated]` (Linux).
 
-A program is named by a path, or it is in an absolute folder of `PATH`. In the sandbox, a tool has its own PID namespace
-and network namespace: it sees no other process and no network. Everything that the tool has started ends with the tool,
-even processes that have left its process group. The tool sees the same files as without the sandbox. The sandbox is
-made by bubblewrap, or else by util-linux. If the kernel does not let this user make namespaces, there is no sandbox.
+A program is named by a path, or is found in an absolute folder of `PATH`. In the sandbox, a tool has its own PID
+namespace and network namespace: it sees no other process and no network. Everything that the tool has started ends with
+the tool, even processes that have left its process group. The tool sees the same files as without the sandbox. The
+program `bwrap` (bubblewrap) or else `unshare` (util-linux) makes the sandbox. If the kernel does not let this user make
+namespaces, there is no sandbox.
 """
 
 import os
@@ -18,7 +19,10 @@ from actors.tools.specs import AgentSpec, CommandSpec, McpSpec
 
 
 class ProgramMissing(Exception):
-    """A program does not exist, or this user may not execute it. The text is the cause, in half a sentence."""
+    """A program does not exist, or this user may not execute it.
+
+    The message of the exception is the cause, as a clause.
+    """
 
     def __init__(self, key: str, cause: str) -> None:
         self.key = key
@@ -58,25 +62,27 @@ def _find_program(key: str, name: str, path: str, folder: Path) -> str:
 
 
 ISOLATED = ("isolated",)
-"""The value of `wrap` that asks for the built-in sandbox."""
+"""The value of `wrap` for the built-in sandbox."""
 SANDBOXES = {
     "bwrap": (
         *("--unshare-pid", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--proc", "/proc", "--"),
     ),
     "unshare": (*("--user", "--map-current-user", "--pid", "--net", "--fork", "--kill-child", "--mount-proc", "--"),),
 }
-"""The programs that make namespaces, with their arguments, the preferred program first. Only bwrap gives a loopback."""
+"""The programs that make namespaces, with their arguments. The first program is preferred, because only bwrap gives a
+loopback.
+"""
 PROBE_SECONDS = 10.0
 """The time limit of the command that tries a sandbox, in seconds."""
 _FOLDER = Path("/")
 
 
 class NoIsolation(Exception):
-    """This user cannot make namespaces on this machine. The text is the cause, in half a sentence."""
+    """This user cannot make namespaces on this machine. The message of the exception is the cause, as a clause."""
 
 
 def sandbox_words(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the words that, put before a command, run it in the sandbox that works on this machine.
+    """Return the words to put before a command, so that it runs in the sandbox that works on this machine.
 
     Each sandbox is tried once, with a command that does nothing. Raises `NoIsolation`.
     """
@@ -96,7 +102,7 @@ def _find_sandbox(path: str) -> tuple[str, ...]:
             causes.append(f"{name} fails: {_cause(error)}")
         else:
             return words
-    raise NoIsolation("; ".join(causes) or f"there is no {' and no '.join(SANDBOXES)} in the folders of PATH")
+    raise NoIsolation("; ".join(causes) or f"the folders of PATH have no {' and no '.join(SANDBOXES)}")
 
 
 def _try(words: tuple[str, ...], nothing: str) -> None:

@@ -1,4 +1,4 @@
-"""Python tools: finding and hashing their functions without running them, and calling them in this process."""
+"""Python tools. Their functions are found and hashed without being run, and are later called in this process."""
 
 import ast
 import hashlib
@@ -32,7 +32,7 @@ _RUNNING: dict[str, Lock] = {}
 
 
 class CodeUnusable(Exception):
-    """A function cannot be loaded. The text is the cause, in one line."""
+    """A function cannot be loaded. The message of the exception is the cause, in one line."""
 
 
 def _read_code(file: Path) -> bytes:
@@ -44,12 +44,12 @@ def _read_code(file: Path) -> bytes:
         cause = "there is no file" if isinstance(error, FileNotFoundError) else (error.strerror or "").lower()
         raise CodeUnusable(f"{cause} {str(file)!r}") from None
     if len(data) > FILE_BYTES_MAX:
-        raise CodeUnusable(f"the file {str(file)!r} is over {FILE_BYTES_MAX // 1024} KiB")
+        raise CodeUnusable(f"the file {str(file)!r} has more than {FILE_BYTES_MAX // 1024} KiB")
     return data
 
 
 def check_code(file: Path, function: str) -> str:
-    """Return the hash of a Python file that defines a function at its top level. The file is read, but not run.
+    """Return the hash of a Python file, which must define a function at its top level. The file is read, but not run.
 
     Raises `CodeUnusable`.
     """
@@ -66,9 +66,9 @@ def check_code(file: Path, function: str) -> str:
 
 
 def check_module(module: str) -> Path | None:
-    """Return the file of an installed module; None if it has no file. Only the packages above the module are imported.
+    """Return the file of an installed module; None if it has no file.
 
-    Raises `CodeUnusable`.
+    Only the packages that contain the module are imported. Raises `CodeUnusable`.
     """
     try:
         spec = importlib.util.find_spec(module)
@@ -90,7 +90,7 @@ def _load_function(spec: PythonSpec) -> Callable[..., Any]:
         raise
     except Exception as error:
         cause = str(error).partition("\n")[0]
-        raise CodeUnusable(f"it cannot be loaded: {type(error).__name__}: {cause}") from error
+        raise CodeUnusable(f"the function cannot be loaded: {type(error).__name__}: {cause}") from error
     function = names.get(spec.function)
     if not callable(function):
         raise CodeUnusable(f"there is no function {spec.function!r} in {spec.module or spec.file!r}")
@@ -99,7 +99,7 @@ def _load_function(spec: PythonSpec) -> Callable[..., Any]:
 
 
 def _run_cached(file: Path, sha256: str) -> dict[str, Any]:
-    """Run a file as its own module, once in this process, and return its names.
+    """Run a file as its own module, only once in this process, and return the names that it defines.
 
     Other calls wait until the file has run.
     """
@@ -111,7 +111,7 @@ def _run_cached(file: Path, sha256: str) -> dict[str, Any]:
 def _run_once(name: str, file: Path, sha256: str) -> dict[str, Any]:
     data = _read_code(file)
     if hashlib.sha256(data).hexdigest() != sha256:
-        raise CodeUnusable(f"the file {str(file)!r} is not the one that the run was started with")
+        raise CodeUnusable(f"the file {str(file)!r} has changed since the run started")
     module_spec = importlib.util.spec_from_loader(name, loader=None, origin=str(file))
     assert module_spec is not None
     module = importlib.util.module_from_spec(module_spec)
@@ -126,25 +126,26 @@ def _run_once(name: str, file: Path, sha256: str) -> dict[str, Any]:
 
 
 def _load_plugin(spec: PluginToolSpec) -> Callable[..., Any]:
-    """Return the function of a tool of an installed sort, with its settings. Raises `CodeUnusable`."""
+    """Return the function of a tool that an installed package provides, with its settings. Raises `CodeUnusable`."""
     try:
         plugin = TOOL_PLUGINS.get(spec.plugin)
     except UsageProblem as problem:
         raise CodeUnusable(str(problem)) from None
     if plugin is None:
-        raise CodeUnusable(f"no sort of tools {spec.plugin!r} is installed")
+        raise CodeUnusable(f"no installed package provides tools of the sort {spec.plugin!r}")
     return partial(plugin.call, json.loads(spec.settings))
 
 
 def python(spec: PythonSpec | PluginToolSpec, workspace: Workspace) -> Tool:
     """Return a Python tool. The function is called as `function(workspace, **arguments)`. `workspace` is a `Path`.
 
-    The function of an installed sort of tools is called as `call(settings, workspace, **arguments)`.
+    The function of an installed package is called as `call(settings, workspace, **arguments)`.
 
     An async function runs in the driver's event loop. A sync function runs in a worker thread, which is abandoned if
-    the call is cancelled. Text, None and True are successes. False is a failure. `TimeoutError` and `ConnectionError`
-    are transient failures. `PermissionError` and code that cannot be loaded are permanent failures. Every other
-    exception is a failure. Arguments that are paths are given as `pathlib.Path`, below the workspace.
+    the call is cancelled. If the function returns text, None or True, the call is a success. If it returns False, the
+    call is a failure. After `TimeoutError` and `ConnectionError`, the call is a transient failure. After
+    `PermissionError` and `ImportError`, or if the code cannot be loaded, it is a permanent failure. After every other
+    exception, the call is broken. An argument that is a path is passed as a `pathlib.Path` below the workspace.
     """
     paths = {name for name, parameter in spec.parameters.items() if isinstance(parameter, PathParameter)}
 
@@ -157,7 +158,7 @@ def python(spec: PythonSpec | PluginToolSpec, workspace: Workspace) -> Tool:
 
 @dataclass(slots=True)
 class _PythonCall(PreparedCall):
-    """A call of a Python tool, or of one of an installed sort."""
+    """A call of a Python tool, or of a tool that an installed package provides."""
 
     spec: PythonSpec | PluginToolSpec
     folder: Path
@@ -165,7 +166,7 @@ class _PythonCall(PreparedCall):
     is_made: bool = False
 
     async def run(self) -> ToolResult:
-        """Load the function in a worker thread, since an import may take long, and call it."""
+        """Load the function in a worker thread, because an import may take long. Then call it."""
         try:
             function = await trio.to_thread.run_sync(_load, self.spec, abandon_on_cancel=True)
         except CodeUnusable as error:
@@ -185,7 +186,8 @@ def _result_of(spec: PythonSpec | PluginToolSpec, value: Any) -> ToolResult:
         return ToolResult(ToolOutcome.SUCCEEDED)
     if isinstance(value, str):
         return ToolResult(ToolOutcome.SUCCEEDED, cut_output(value.encode(errors="replace"), 0, spec.output_bytes))
-    reason = "it returned False" if value is False else f"it returned {type(value).__name__}, not text, None or a bool"
+    returned = f"{type(value).__name__}, but only text, None and bool are allowed"
+    reason = f"the function returned {'False' if value is False else returned}"
     return ToolResult(ToolOutcome.FAILED, reason=reason)
 
 

@@ -1,10 +1,10 @@
-"""Snapshots of a workspace that is a git repository: commits under `refs/replan/`. Nothing else is touched.
+"""Snapshots of a workspace that is a git repository. A snapshot is a commit under `refs/replan/`.
 
-HEAD, index, branches and files stay unchanged. Contents are stored byte for byte, without filters and without
-conversion of line ends. Ignored files, nested repositories, devices and very large files are left out.
+A snapshot does not change HEAD, index, branches and files. Contents are stored byte for byte, without filters and
+without conversion of line ends. Ignored files, nested repositories, devices and very large files are left out.
 
-Tools may write everything in a workspace, even the repository's own configuration. So git runs with Replan's own
-repository in the home. It uses the objects of the workspace's repository, and never calls hooks, filters or monitors.
+Tools may write everything in a workspace, even the repository's configuration. So git runs with Replan's own repository
+in the home. This repository uses the objects of the workspace's repository. git never calls hooks, filters or monitors.
 """
 
 import os
@@ -23,7 +23,7 @@ from actors.tools.snapshot_texts import ref_of
 from actors.tools.workspace import key_of
 
 SECONDS = 10.0
-"""The time limit, in seconds, of all commands of a snapshot together. A repository can make git wait, for instance for
+"""The time limit, in seconds, for all commands of a snapshot together. A repository can make git wait, for example for
 a pipe.
 """
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
@@ -42,15 +42,15 @@ _SETTINGS = [word for key, value in _HARMLESS.items() for word in ("-c", f"{key}
 
 
 class GitFailed(Exception):
-    """A command of git has failed. The text is the cause, in one line."""
+    """A command of git has failed. The message of the exception is the cause, in one line."""
 
 
 class GitTimedOut(GitFailed):
-    """The commands of a snapshot together took too long. Another try would take as long."""
+    """The commands of a snapshot together took too long. Another try would probably take as long."""
 
 
 class TimeLimit:
-    """The time that the commands of one snapshot may take together. The time begins when this object is made."""
+    """The time limit for all commands of one snapshot together. The time begins when this object is made."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.seconds = SECONDS if seconds is None else seconds
@@ -77,7 +77,7 @@ class Git:
     def run(self, *arguments: str, given: bytes = b"", accepted: tuple[int, ...] = (0,)) -> bytes:
         """Run a command with `given` as its input, and return its output. Raises `GitFailed`, `GitTimedOut`.
 
-        `accepted` are the exit codes that are not failures.
+        `accepted` has the exit codes that are not failures.
         """
         try:
             done = subprocess.run(  # noqa: S603 - a list of words, of which none comes from a plan
@@ -92,14 +92,16 @@ class Git:
                 pass_fds=self.inherited,
             )
         except subprocess.TimeoutExpired:
-            raise GitTimedOut(f"git took longer than {self.limit.seconds:g} s, at last for {arguments[0]}") from None
+            raise GitTimedOut(
+                f"git took longer than {self.limit.seconds:g} s, the last command was {arguments[0]}"
+            ) from None
         except OSError as error:
             raise GitFailed(f"git cannot be run: {(error.strerror or str(error)).lower()}") from None
         if done.returncode not in accepted:
             lines = done.stderr.decode(errors="replace").strip().splitlines() or [f"exit code {done.returncode}"]
             raise GitFailed(f"git {arguments[0]}: {lines[-1][:200]}")
         if len(done.stdout) > OUTPUT_BYTES_MAX:
-            raise GitFailed(f"git {arguments[0]} says more than {OUTPUT_BYTES_MAX:,} bytes")
+            raise GitFailed(f"git {arguments[0]} prints more than {OUTPUT_BYTES_MAX:,} bytes")
         return done.stdout
 
     def text(self, *arguments: str) -> str:
@@ -107,7 +109,7 @@ class Git:
         return self.run(*arguments).decode(errors="replace").strip()
 
     def paths(self, *arguments: str) -> set[bytes]:
-        """Run a command that prints paths, with a NUL after each path, and return the paths. Raises `GitFailed`."""
+        """Run a command that prints paths with a NUL after each path. Return the paths. Raises `GitFailed`."""
         return set(self.run(*arguments).split(b"\0")) - {b""}
 
 
@@ -154,20 +156,22 @@ class Repository:
     common: Path
     """The folder of the repository's objects and refs."""
     theirs: Git
-    """git with the workspace's repository. It is only for commands that read no files of the workspace."""
+    """git with the workspace's own repository. Use it only for commands that read no files of the workspace."""
     ours: Git
-    """git with Replan's repository in the home, which has the same objects, but its own index and configuration."""
+    """git with Replan's repository in the home. This repository has the same objects, but its own index and
+    configuration.
+    """
     index: Path
-    """The index in the home. It remembers the files of the last snapshot."""
+    """The index in the home, which has the files of the last snapshot."""
     store: Path
 
     @property
     def note(self) -> Path:
-        """The file in the home that names the workspace's repository and the run whose first snapshot is the latest."""
+        """The file in the home with the last run that made a first snapshot, and its repository's folders."""
         return self.store.with_suffix(".repository")
 
     def commit(self, run: str, name: str, parent: str) -> tuple[str, str, list[str]]:
-        """Record the files as a commit with a parent. Return the commit, its ref, and the paths left out.
+        """Record the files as a commit with a parent. Return the commit, its ref, and the paths that were left out.
 
         If `parent` is empty, HEAD is the parent. Raises `GitFailed`, `OSError`.
         """
@@ -200,7 +204,7 @@ class Repository:
         return ref
 
     def find_changes(self, commit: str) -> set[str]:
-        """Return the paths that differ from a commit, and the paths that a snapshot of the workspace leaves out.
+        """Return the paths that differ from a commit, and the paths that a snapshot of the workspace would leave out.
 
         Raises `GitFailed`, `OSError`.
         """
@@ -208,7 +212,7 @@ class Repository:
         return self.changed(commit, tree) | {*left_out}
 
     def keep_head(self, run: str) -> str:
-        """Make a ref that keeps the commit of HEAD, and return it; empty if another ref already keeps the commit.
+        """Make a ref that keeps the commit of HEAD, and return the ref; empty if another ref already keeps the commit.
 
         Raises `GitFailed`, `OSError`.
         """
@@ -218,7 +222,7 @@ class Repository:
         return self.write_ref(run, "head", commit)
 
     def remove_worktree(self) -> None:
-        """Remove the workspace, a git worktree, and what the home keeps for it. Raises `GitFailed`, `OSError`."""
+        """Remove the workspace, a git worktree, and the home's data about it. Raises `GitFailed`, `OSError`."""
         place = {"GIT_DIR": str(self.common)}
         git = Git(self.theirs.program, self.common, place, self.theirs.limit)
         git.run("worktree", "remove", "--force", str(self.workspace))
@@ -249,7 +253,7 @@ class Repository:
         return self.ours.text("write-tree"), left_out
 
     def _fill_index(self) -> list[str]:
-        """Bring the index in the home up to date with the files, and return the paths that were left out."""
+        """Update the index in the home from the files, and return the paths that were left out."""
         # The workspace is locked, so any running git is ours. A file left here is from a killed git.
         self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)
         excludes = self.common / "info" / "exclude"
@@ -258,7 +262,7 @@ class Repository:
         other = self.ours.paths("ls-files", "-z", "-o", "--exclude-per-directory=.gitignore", *excluded)
         found = known | other | self.theirs.paths("ls-files", "-z")
         if len(found) > FILES_MAX:
-            raise GitFailed(f"there are more than {FILES_MAX:,} files")
+            raise GitFailed(f"the workspace has more than {FILES_MAX:,} files")
         held, left_out, total = [], [], 0
         folders: dict[bytes, bool] = {}
         for path in sorted(found):
@@ -271,7 +275,7 @@ class Repository:
                 held.append(path)
                 total += size
         if total > TOTAL_BYTES_MAX:
-            raise GitFailed(f"the files have more than {TOTAL_BYTES_MAX:,} bytes")
+            raise GitFailed(f"the files of the workspace have more than {TOTAL_BYTES_MAX:,} bytes")
         removed = sorted(known - set(held))
         if removed:
             self.ours.run("update-index", "-z", "--force-remove", "--stdin", given=_join_with_nul(removed))
@@ -290,9 +294,9 @@ def find_repository(
 ) -> Repository | None:
     """Return the repository whose top folder is the workspace; None for any other folder, even within a repository.
 
-    `inherited` is the open file of the workspace's lock. At the `first` snapshot of a run, its repository is noted in
-    the home. At later snapshots, any other repository is refused, so a tool that writes `.git` cannot make Replan write
-    elsewhere. Raises `GitFailed`, `OSError`.
+    `inherited` is the open file of the workspace's lock. At the `first` snapshot of a run, the home notes the
+    workspace's repository. At later snapshots, any other repository is refused. So a tool that changes `.git` cannot
+    make Replan write elsewhere. Raises `GitFailed`, `OSError`.
     """
     found = open_repository(workspace, home, inherited, limit)
     if found is not None:
@@ -305,7 +309,7 @@ def open_repository(
 ) -> Repository | None:
     """Return the repository whose top folder is the workspace; None if there is no such repository.
 
-    It is not compared with the repository that was noted in the home.
+    The repository is not compared with the repository that is noted in the home.
     """
     if not os.path.lexists(workspace / ".git"):
         return None
@@ -320,12 +324,12 @@ def open_repository(
     questions = ("--show-toplevel", "--git-common-dir", "--git-dir", "--show-object-format")
     answers = found.text("rev-parse", "--path-format=absolute", *questions).split("\n")
     if len(answers) != len(questions):
-        raise GitFailed("the repository's path has a line end")
+        raise GitFailed("the repository's path contains a line break")
     top, common, folder, form = answers
     if Path(top).resolve() != workspace:
         return None
     if not (Path(common) / "refs").is_dir() or _has_reftable(found, Path(common)):
-        raise GitFailed("refs are stored in a form that Replan does not write")
+        raise GitFailed("the repository stores refs in a format that Replan cannot write")
     objects = Path(common) / "objects"
     store = home / "workspaces" / f"{key_of(workspace)}.git"
     if not (store / "info" / "attributes").exists():
@@ -345,16 +349,16 @@ def open_repository(
 
 
 def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
-    """Return the repository of a workspace, if it is the repository noted at the start of the run.
+    """Return the repository of a workspace. It must be the repository that the home noted at the start of the run.
 
     Raises `OSError`, and `GitFailed` if the workspace has another repository.
     """
     found = open_repository(workspace, home, limit=limit)
     if found is None:
-        raise GitFailed("the workspace is no git repository any more")
+        raise GitFailed("the workspace is no longer a git repository")
     noted = found.note.read_text(encoding="utf-8", errors="surrogateescape") if found.note.is_file() else ""
     if noted.partition("\n")[2] != _written_folders(found):
-        raise GitFailed("the workspace has another repository than at the start of the run")
+        raise GitFailed("the git repository of the workspace is not the one at the start of the run")
     return found
 
 
@@ -372,12 +376,15 @@ def _object_folders(objects: Path) -> list[Path]:
 
 
 def _check_same(noted: Path, repository: str, *, first: bool) -> None:
-    """At the first snapshot, note a run's repository. Otherwise raise `GitFailed` if it is not the noted repository."""
+    """At the first snapshot, note a run's repository.
+
+    At a later snapshot, raise `GitFailed` for any other repository.
+    """
     if first:
         noted.parent.mkdir(exist_ok=True)
         noted.write_text(repository, encoding="utf-8", errors="surrogateescape")
     elif not noted.is_file() or noted.read_text(encoding="utf-8", errors="surrogateescape") != repository:
-        raise GitFailed("the workspace has another repository than at the start of the run")
+        raise GitFailed("the git repository of the workspace is not the one at the start of the run")
 
 
 def decode_path(path: bytes) -> str:
@@ -392,9 +399,9 @@ def _has_reftable(git: Git, common: Path) -> bool:
 
 
 def _size(workspace: bytes, path: bytes, folders: dict[bytes, bool]) -> int | None:
-    """Return the size of a file or symbolic link; -1 if it does not exist, None if a snapshot leaves it out.
+    """Return the size of a file, or 0 for a symbolic link; -1 if it does not exist, None if a snapshot leaves it out.
 
-    A path that leads through a symbolic link counts as missing. `folders` remembers which folders are real.
+    A path that leads through a symbolic link counts as missing. `folders` caches which folders are real folders.
     """
     above = path.rpartition(b"/")[0]
     if above and not _is_real(workspace, above, folders):

@@ -1,4 +1,7 @@
-"""Texts about the workspace: snapshots, the output of `workspace:read`, and a file in a model's reply. Pure."""
+"""Reads and writes texts about the workspace: snapshots, outputs of `workspace:read`, and files in replies of models.
+
+Pure.
+"""
 
 import json
 import re
@@ -27,15 +30,15 @@ class WorkspaceSnapshot(Value):
     changed: tuple[str, ...] | None = None
     """The sorted paths that were added, changed or removed since the compared snapshot; None if they are unknown."""
     more: int = 0
-    """How many other changed paths were left out."""
+    """The number of changed paths that are not in `changed`, because the list would be too long."""
     left_out: tuple[str, ...] = ()
-    """The first paths that the snapshot does not contain, such as very large files and nested repositories."""
+    """Paths that the snapshot does not contain, such as very large files and nested repositories."""
     notice: str = ""
     """Why the changes are unknown, or why there is no commit, in one line; empty if there is no problem."""
 
 
 def snapshot_use(name: str, since: str = "") -> ToolUse:
-    """Return the call that takes a snapshot under a name, and compares it with the snapshot with the id `since`."""
+    """Return the call that makes a snapshot with a name, and compares it with the snapshot whose id is `since`."""
     return built_in_use(WORKSPACE_SNAPSHOT, {"name": name, "since": since}, SNAPSHOT_SECONDS)
 
 
@@ -45,18 +48,21 @@ def read_snapshot(output: str) -> WorkspaceSnapshot:
 
 
 def touched_paths(changed: Collection[str], paths: Collection[str]) -> tuple[str, ...]:
-    """Return the sorted changed paths that equal one of `paths` or are below one of them."""
+    """Return the sorted changed paths that are in `paths` or below a path in `paths`."""
     folded = [path.strip("/").removeprefix("./") for path in paths]
     return tuple(sorted(one for one in changed if any(one == path or one.startswith(f"{path}/") for path in folded)))
 
 
 def ref_of(run: str, name: str) -> str:
-    """Return the ref that keeps a run's snapshot: `refs/replan/RUN/NAME`. Both parts are made valid for a ref."""
+    """Return the ref that keeps a run's snapshot: `refs/replan/RUN/NAME`.
+
+    Characters that a ref cannot have are replaced.
+    """
     return f"refs/replan/{_ref_part(run)}/{_ref_part(name)}"
 
 
 def cut_paths(paths: Collection[str]) -> tuple[tuple[str, ...], int]:
-    """Return the sorted paths that fit into `PATHS_BYTES_MAX` bytes, and the number of paths left out."""
+    """Return the sorted paths that fit into `PATHS_BYTES_MAX` bytes, and the number of the other paths."""
     kept: list[str] = []
     left = PATHS_BYTES_MAX
     for path in sorted(paths):
@@ -79,24 +85,24 @@ _FENCE = re.compile(r"\s*(?P<marks>`{3,}|~{3,})[^\n`]*\n(?P<text>.*?)\n?(?P=mark
 
 
 def output_of(files: Mapping[str, str | None]) -> str:
-    """Return the output of `workspace:read` for files' texts by path. The text of a missing file is None."""
+    """Return the output of `workspace:read` for the texts of files, by path. The text of a missing file is None."""
     return json.dumps({"files": files}, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_file_output(output: str) -> dict[str, str | None]:
-    """Return the texts in an output of `workspace:read`, by path, in the requested order. A missing file has None.
+    """Return the texts in an output of `workspace:read`, by path, in the requested order.
 
-    Raises `ValueError` for any other text.
+    The text of a missing file is None. Raises `ValueError` for any other text.
     """
     value = json.loads(output)
     files = value.get("files") if isinstance(value, dict) else None
     if not isinstance(files, dict) or not all(text is None or isinstance(text, str) for text in files.values()):
-        raise ValueError("this is not an output of workspace:read")
+        raise ValueError("the text is not an output of workspace:read")
     return files
 
 
 def file_in(reply: str) -> str:
-    """Return the file in a model's reply: the content of its code block if it has nothing else, or the whole reply.
+    """Return the file in a model's reply: the content if the reply is one code block, or else the whole reply.
 
     The file ends with one line feed, unless it is empty.
     """

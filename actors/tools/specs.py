@@ -1,4 +1,4 @@
-"""The tools that a run may call, in the form of its start event: everything that their actors need for a call. Pure."""
+"""The tools that a run may call, in the form that the run's first event stores. Pure."""
 
 import operator
 import re
@@ -11,7 +11,7 @@ from actors.tools.parameters import Parameter
 from runtime.core.events import Value
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}")
-"""A parameter in an argument, `{name}`. `{{` and `}}` stand for a brace."""
+"""A parameter in an argument, such as `{name}`. `{{` and `}}` stand for single braces."""
 
 
 class CommandSpec(Value):
@@ -22,9 +22,9 @@ class CommandSpec(Value):
     argv: tuple[str, ...]
     """The program and its arguments, in which `{name}` stands for a parameter."""
     wrap: tuple[str, ...] = ()
-    """The words before `argv`, such as a sandbox: the user's own, or Replan's (`actors.tools.programs`)."""
+    """The words before `argv`, such as the user's own sandbox or Replan's sandbox (`actors.tools.programs`)."""
     folder: str
-    """The absolute path of the tools file's folder. A program's relative path is relative to it."""
+    """The absolute path of the tools file's folder. A program's relative path begins in this folder."""
     parameters: Mapping[str, Parameter]
     environment: tuple[str, ...]
     """The environment variables that the program sees: `NAME` is passed on, `NAME=value` is set."""
@@ -34,11 +34,13 @@ class CommandSpec(Value):
     broken_exit_codes: tuple[int, ...] = ()
     """The exit codes with which the program says that it could not do its work."""
     failure_pattern: str
-    """A regular expression. If a line of output matches it, exit code 0 is a failure. Empty for no pattern."""
+    """A regular expression. If a line of output matches it, exit code 0 is a failure. It is empty if there is no
+    pattern.
+    """
 
 
 class PythonSpec(Value):
-    """A Python function, written against anyio or synchronous, that runs in the driver's process."""
+    """A Python function that runs in the driver's process. It is synchronous, or async with anyio."""
 
     kind: Literal["python"] = "python"
     name: str
@@ -54,27 +56,29 @@ class PythonSpec(Value):
 
 
 class PluginToolSpec(Value):
-    """A tool of a type that an installed distribution adds. It runs in the driver's process."""
+    """A tool that an installed package provides. It runs in the driver's process."""
 
     kind: Literal["plugin"] = "plugin"
     name: str
     plugin: str
     settings: str
-    """Its settings in the tools file, the text of a JSON object."""
+    """The tool's settings in the tools file: a JSON object as text."""
     parameters: Mapping[str, Parameter]
     output_bytes: int
 
 
 class McpSpec(Value):
-    """A tool of an MCP server, which is started for each call, or is at an address."""
+    """A tool of an MCP server. The server is a program that is started for each call, or is at an address."""
 
     kind: Literal["mcp"] = "mcp"
     name: str
     server: str
     remote: str
-    """The tool's name at the server."""
+    """The name that the server gives the tool."""
     arguments: str
-    """The arguments to send to the server: a JSON object as text. In its texts, `{name}` stands for a parameter."""
+    """The arguments to send to the server: a JSON object as text. In the object's texts, `{name}` stands for a
+    parameter.
+    """
     argv: tuple[str, ...] = ()
     """The server's program and its arguments; empty for a server at an address."""
     folder: str
@@ -97,13 +101,13 @@ class AgentSpec(Value):
     kind: Literal["agent"] = "agent"
     name: str
     argv: tuple[str, ...] = ()
-    """The program and its arguments, none of which comes from a plan; empty if the agent is a tool of a server."""
+    """The program and its arguments, which do not depend on the plan; empty if the agent is a tool of an MCP server."""
     mcp: McpSpec | None = None
     """The MCP tool that is the agent; None for a program."""
     folder: str
     environment: tuple[str, ...] = ()
     writable: tuple[str, ...] | None
-    """The absolute paths that the agent may write besides its worktree; None if it is not confined."""
+    """The absolute paths that the agent may write in addition to its worktree; None if the agent is not confined."""
     report: Literal["claude", "codex", "none"]
     """The form of the output, from which the result and the cost are read."""
     micro_usd_max: int
@@ -117,9 +121,9 @@ ToolSpec = Annotated[CommandSpec | PythonSpec | PluginToolSpec | McpSpec | Agent
 
 
 def fill_argument(argument: str, values: Mapping[str, Any]) -> str:
-    """Return an argument with its parameters replaced by values, once: parameters within a value are not replaced.
+    """Return an argument with its parameters replaced by values.
 
-    Raises `KeyError` for a parameter without a value.
+    Text in a value that looks like a parameter is not replaced. Raises `KeyError` for a parameter without a value.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -129,7 +133,7 @@ def fill_argument(argument: str, values: Mapping[str, Any]) -> str:
 
 
 def parameters_in(argument: str) -> tuple[str, ...]:
-    """Return the names of the parameters in an argument, in the order of the argument."""
+    """Return the names of the parameters in an argument, in their order."""
     return tuple(match.group(1) for match in PLACEHOLDER.finditer(argument) if match.group(1) is not None)
 
 
@@ -149,7 +153,10 @@ def placeholders(value: Any) -> Iterator[str]:
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
-    """Return a template with its parameters replaced, once. A text that is only a parameter becomes its value."""
+    """Return a template with its parameters replaced by values.
+
+    A text that is only a parameter becomes the parameter's value.
+    """
     match template:
         case str():
             whole = PLACEHOLDER.fullmatch(template)

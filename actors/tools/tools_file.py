@@ -23,12 +23,12 @@ _EXPANSION = re.compile(r"\$(\w+|[({@*#?$!-])|`")
 _IN_A_PROGRAM = re.compile(r"[\s|&;<>()$`\"'*?\[\]]")
 _CODE_OPTION = re.compile(r"-[a-z]*c[a-z]*|/[cC]|-Command", re.IGNORECASE)
 
-USE_A_SCRIPT = "put it into a script beside this file, and name the script"
+USE_A_SCRIPT = "put the command into a script beside this file, and name the script"
 """The hint about a command that needs a shell."""
 
 
 def _as_list(line: str) -> str:
-    """Return a one-line command as a YAML list; empty if it is not certain how it is split."""
+    """Return a one-line command as a YAML list; empty if the way to split it is not certain."""
     try:
         words = shlex.split(line)
     except ValueError:
@@ -37,33 +37,33 @@ def _as_list(line: str) -> str:
 
 
 def _word_problem(word: str) -> str:
-    """Return why a program would not get an argument as it is written, as a clause; empty if it would."""
+    """Return why a program would not get an argument unchanged, as a clause; empty if it would."""
     if not word.isprintable() and any(character in word for character in "\0\n\r"):
-        return "holds a line end or a NUL character"
+        return "contains a line break or a NUL character"
     if _OPERATOR.fullmatch(word):
-        return f"{word[:60]!r} means something only to a shell, and no shell reads a command"
+        return f"{word[:60]!r} means something only to a shell, but commands run without a shell"
     if found := _EXPANSION.search(word):
-        return f"{found.group()!r} is filled in only by a shell, and no shell reads a command"
+        return f"only a shell fills in {found.group()!r}, but commands run without a shell"
     if word.startswith("~"):
-        return "'~' is filled in only by a shell, and no shell reads a command"
+        return "only a shell fills in '~', but commands run without a shell"
     if set("{}") & set(PLACEHOLDER.sub("", word)):
-        return "has a brace that is not part of a parameter; a brace itself is written {{ or }}"
+        return "has a brace outside a parameter: write {{ or }} for the brace itself"
     return ""
 
 
 def _program_problem(program: str) -> str:
-    """Return why a text cannot name a program, as a clause; empty if it can."""
+    """Return why a text cannot be the name of a program, as a clause; empty if it can."""
     if not program:
         return "names no program"
     if found := _IN_A_PROGRAM.search(program):
-        return f"a program's name has no {found.group()!r}: its arguments follow as further entries of the list"
-    return "a program's name is fixed: no parameter may stand in it" if PLACEHOLDER.search(program) else ""
+        return f"a program's name cannot contain {found.group()!r}: write arguments as further entries of the list"
+    return "a program's name cannot contain a parameter" if PLACEHOLDER.search(program) else ""
 
 
 def _shell_code(words: Sequence[str]) -> int | None:
-    """Return the position of an option by which a shell runs the next word as code, as in `sh -c CODE`.
+    """Return the position of an option that makes a shell run the next word as code, as in `sh -c CODE`.
 
-    Return None if there is no such option.
+    Return None if no option does this.
     """
     for position, (word, option) in enumerate(itertools.pairwise(words)):
         name = word.rpartition("/")[2].removesuffix(".exe")
@@ -79,17 +79,22 @@ def _check_fixed_words(words: Sequence[str], key: str) -> None:
         if not cause:
             cause = _word_problem(word)
         if not cause and parameters_in(word):
-            cause = "takes no parameters"
+            cause = "cannot contain a parameter"
         if cause:
             raise config_error(cause, (key, position))
 
 
 def _refuse_command_line(value: Any) -> Any:
-    """Return a command unchanged. Raises an error if it is one line, which only a shell could split into words."""
+    """Return a command unchanged.
+
+    Raises an error if the command is one text, which only a shell could split into words.
+    """
     if isinstance(value, str):
         words = _as_list(value)
         hint = f"write {words}" if words else USE_A_SCRIPT
-        raise config_error("should be a list of a program and its arguments, which no shell reads", hint=hint)
+        raise config_error(
+            "should be a list of a program and its arguments, because commands run without a shell", hint=hint
+        )
     return value
 
 
@@ -123,13 +128,13 @@ class _Called(Config):
     """The keys of every kind of tool except `human`."""
 
     risk: Literal["none", "risky"] = "risky"
-    """Whether a person must approve each call under `--approve risky`; `none` means that nobody must."""
+    """Whether a person must approve each call under `--approve risky`; with `none`, nobody must."""
     pre_check: Bound | None = None
-    """A command or Python tool that must succeed before each call."""
+    """A command, Python function or MCP tool that must succeed before each call."""
     disk_mb: int = Field(default=0, ge=0, le=1_000_000_000)
     """The free disk space that the tool needs, in megabytes (10^6 bytes), checked before the plan runs."""
     makes: tuple[str, ...] = Field(default=(), max_length=50)
-    """The files and folders that a success leaves in the workspace, for later steps that read them."""
+    """The files and folders that a successful call makes in the workspace, for later steps."""
     undo: ToolName | None = None
     """The tool that undoes one successful call, `nothing`, or `irreversible`, for steps without an `undo`."""
 
@@ -148,21 +153,26 @@ class _Run(_Called):
     parameters: dict[ParameterName, Parameter] = Field(default_factory=dict, max_length=50)
     """The values that bindings fill in, by name."""
     repeatable: bool = False
-    """Whether a second call does no harm. Then a call may be made again after a crash or an interruption."""
+    """Whether a second call does no harm. If so, Replan may repeat a call after a crash or interruption."""
     timeout_seconds: float = Field(default=TIMEOUT_SECONDS, gt=0, le=86_400)
     """The time limit of a call, in seconds. A longer call is ended, and counts as a transient failure."""
     output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
-    """How many bytes of output are kept: the first ones. The rest is read and dropped."""
+    """The largest number of bytes of output that are kept. Further bytes are dropped."""
 
     def _check_used(self, used: Mapping[str, KeyPath]) -> None:
-        """Raise an error unless the declared parameters are the keys of `used`. Its values are places that use them."""
+        """Raise an error unless the declared parameters are the keys of `used`.
+
+        The values of `used` are places in the file.
+        """
         for name, path in used.items():
             if name not in self.parameters:
                 listed = f"parameters: {', '.join(self.parameters)}" if self.parameters else "add it under `parameters`"
                 raise config_error(f"there is no parameter {name!r}", path, listed)
         for name in self.parameters:
             if name not in used:
-                raise config_error("no argument uses it", ("parameters", name), f"write {{{name}}} where it belongs")
+                raise config_error(
+                    "no argument uses this parameter", ("parameters", name), f"write {{{name}}} in an argument"
+                )
 
 
 ExitCode = Annotated[int, Field(ge=1, le=255, strict=True)]
@@ -175,15 +185,15 @@ class CommandTool(_Run):
     command: Words = Field(min_length=1, max_length=200)
     """The program and its arguments, as a list; `{name}` stands for a parameter."""
     wrap: Words = Field(default=(), max_length=200)
-    """A program and fixed arguments to put before the command, such as a sandbox. `[isolated]` is built in."""
+    """A program and fixed arguments to put before the command, such as a sandbox. `[isolated]` is built-in."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
     transient_exit_codes: tuple[ExitCode, ...] = Field(default=(), max_length=255)
-    """Exit codes of failures that may be temporary, so that the call is worth repeating."""
+    """Exit codes of failures that may be temporary, so that a repeated call may succeed."""
     broken_exit_codes: tuple[ExitCode, ...] | None = Field(default=None, max_length=255)
-    """Exit codes that mean no result: the program could not do its work, such as 2 to 5 of pytest."""
+    """Exit codes that mean that the program could not do its work, such as 2 to 5 of pytest."""
     failure_pattern: Regex = Field(default="", max_length=PATTERN_CHARACTERS_MAX)
-    """A regular expression. If it matches in a line of the kept output, exit code 0 is a failure."""
+    """A regular expression. If a line of the kept output matches it, exit code 0 is a failure."""
 
     @checks(mode="after")
     def _check_words(self) -> "CommandTool":
@@ -201,7 +211,7 @@ class CommandTool(_Run):
             raise config_error("a shell would run the next argument as code", path, USE_A_SCRIPT)
         for position, word in enumerate(self.wrap):
             if parameters_in(word):
-                raise config_error("takes no parameters", ("wrap", position))
+                raise config_error("cannot contain a parameter", ("wrap", position))
         self._check_used(
             {name: ("command", at) for at, word in enumerate(self.command) for name in parameters_in(word)}
         )
@@ -209,7 +219,7 @@ class CommandTool(_Run):
 
 
 class PythonTool(_Run):
-    """A Python function that runs in Replan's process, async and written against anyio, or synchronous."""
+    """A Python function that runs in Replan's process. It is synchronous, or async with anyio."""
 
     python: str = Field(max_length=500)
     """`module:function`, or `./FILE.py:function`, whose path is relative to the tools file's folder."""
@@ -230,10 +240,10 @@ TOOL_PLUGINS = PluginGroup(
     lambda value: all(callable(getattr(value, name, None)) for name in ("check", "call")),
     dict.fromkeys(("command", "python", "mcp", "model", "agent", "human"), ""),
 )
-"""The sorts of tools of installed distributions.
+"""The sorts of tools that installed packages add.
 
-`check(settings)` raises `ValueError` for settings of the tools file that cannot be used, and runs nothing. `call` does
-the work in a folder, `workspace`; its results and errors mean the same as the results and errors of a Python tool.
+`check(settings)` raises `ValueError` for settings that cannot be used, and runs no tool. `call` does the work in the
+folder `workspace`. Its results and exceptions mean the same as those of a Python tool.
 """
 
 
@@ -241,7 +251,7 @@ class PluginTool(_Run):
     """A tool of a sort that an installed package adds."""
 
     plugin: str = Field(max_length=200)
-    """The name of the sort, an entry point of the group `replan.tools`."""
+    """The name of the sort: an entry point of the group `replan.tools`."""
     settings: dict[str, JsonValue] = Field(default_factory=dict, max_length=100)
     """The settings of this tool, which the package defines."""
 
@@ -254,16 +264,16 @@ class McpServer(Config):
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
     """The environment variables that the program sees, and no others: `NAME` is passed on, `NAME=value` is set."""
     url: str = Field(default="", max_length=2_000)
-    """The address of a server that listens, such as `https://HOST/mcp`, in place of a program."""
+    """The address of a running server, such as `https://HOST/mcp`, instead of a program."""
     token: VariableName | None = None
-    """The environment variable that holds the bearer token for the address."""
+    """The environment variable with the bearer token for the address."""
 
     @checks(mode="after")
     def _check_server(self) -> "McpServer":
         if bool(self.command) == bool(self.url):
             raise config_error("should have either `command` or `url`")
         if self.command and self.token is not None:
-            raise config_error("is for an address", ("token",), "list the variable under `environment`")
+            raise config_error("is only for a server with a `url`", ("token",), "list the variable under `environment`")
         _check_fixed_words(self.command, "command")
         if self.url:
             try:
@@ -279,14 +289,15 @@ class RemoteTool(Config):
     server: ToolName
     """The server's name under `mcp_servers`."""
     tool: Annotated[str, Field(min_length=1, max_length=200)]
-    """The tool's name at the server."""
+    """The name that the server gives the tool."""
     arguments: dict[Annotated[str, Field(max_length=200)], Any] | None = Field(default=None, max_length=100)
-    """The arguments for the server; `{name}` in a text stands for a parameter, and a text with nothing else becomes
-    the parameter's value. Without this key, each parameter is the argument of its name."""
+    """The arguments for the server. `{name}` in a text stands for a parameter; a text that is only `{name}` becomes the
+    parameter's value. By default, each parameter is the argument of its name.
+    """
 
 
 class McpTool(_Run):
-    """A tool of an MCP server. Replan does not rely on the server's hints about it, such as `readOnlyHint`."""
+    """A tool of an MCP server. Replan ignores the server's hints about the tool, such as `readOnlyHint`."""
 
     mcp: RemoteTool
     """The server and its tool."""
@@ -303,13 +314,13 @@ class ModelFile(Config):
     """A file of the workspace that the run's model writes."""
 
     file: str
-    """The path of the file below the workspace; it is replaced as a whole, or created."""
+    """The path of the file below the workspace. The whole file is replaced, or created."""
     instructions: str = Field(min_length=1, max_length=20_000)
     """The instructions for the model."""
     context_files: tuple[str, ...] = Field(default=(), max_length=50)
-    """Paths of other files below the workspace that the model is shown."""
+    """Paths of other files below the workspace to show to the model."""
     missing: Literal["empty", "failure"] = "failure"
-    """Whether a context file that does not exist counts as empty or fails the step."""
+    """Whether a missing context file counts as empty or fails the step."""
     file_bytes: int = Field(default=FILE_BYTES, ge=1, le=FILE_BYTES_MAX)
     """The largest number of bytes in the file written, and in all files read together."""
 
@@ -324,10 +335,10 @@ class ModelFile(Config):
 
 
 class ModelTool(_Called):
-    """A file that the run's model writes, to be judged by a guard."""
+    """A file that the run's model writes and a guard checks."""
 
     model: ModelFile
-    """The file and what to write."""
+    """The file, and the instructions for it."""
 
 
 class AgentCommand(Config):
@@ -336,15 +347,16 @@ class AgentCommand(Config):
     command: Words = Field(default=(), max_length=200)
     """The program and its arguments, as a list."""
     mcp: RemoteTool | None = None
-    """In place of a program: the tool of an MCP server that is started in the worktree; `{prompt}` stands for the
-    prompt."""
+    """Instead of a program: a tool of an MCP server that is started in the worktree; `{prompt}` stands for the prompt.
+    """
     instructions: str = Field(min_length=1, max_length=20_000)
     """The instructions for the agent. Its prompt also has the step of the plan and the problem."""
     report: Literal["claude", "codex", "none"] = "none"
     """The form of its output: `claude` for `claude -p --output-format json`, `codex` for `codex exec --json`, or
-    `none`: the cost of a call is unknown, and `max_cost_usd` is charged."""
+    `none`. With `none`, a call's cost is unknown, and `max_cost_usd` is charged.
+    """
     max_cost_usd: float = Field(ge=0, le=100_000, allow_inf_nan=False)
-    """The largest cost of a call in dollars. The run's budget reserves it, and work that cost more is not merged."""
+    """The largest cost of a call in dollars. Each call reserves it, and work that cost more is not merged."""
     timeout_seconds: float = Field(gt=0, le=86_400)
     """The time limit of a call, in seconds. A longer call is killed, and its work is not merged."""
     environment: tuple[Variable, ...] = Field(default=ENVIRONMENT, max_length=200)
@@ -354,13 +366,13 @@ class AgentCommand(Config):
     writable: tuple[WritablePath, ...] = Field(default=(), max_length=50)
     """Other files and folders that the agent may write, such as `~/.claude`."""
     repeatable: bool = False
-    """Whether the agent is called again after a crash without asking a person; unfinished work is not merged."""
+    """Whether the agent is called again after a crash without asking a person. Unfinished work is not merged."""
     max_files: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 200
     """The largest number of files that the agent may change."""
     max_diff_bytes: Annotated[int, Field(strict=True, ge=1, le=OUTPUT_BYTES_MAX)] = 262_144
     """The largest number of bytes in the agent's changes as a diff."""
     output_bytes: int = Field(default=OUTPUT_BYTES, ge=1, le=OUTPUT_BYTES_MAX)
-    """How many bytes of the agent's final text are kept."""
+    """The largest number of bytes kept of the agent's final text."""
 
     @checks(mode="after")
     def _check_words(self) -> "AgentCommand":
@@ -370,13 +382,15 @@ class AgentCommand(Config):
         if (code := _shell_code(self.command)) is not None:
             raise config_error("a shell would run the next argument as code", ("command", code), USE_A_SCRIPT)
         if self.writable and not self.confined:
-            raise config_error("is for an agent that is confined", ("writable",), "leave it out, or `confined: false`")
+            raise config_error(
+                "is only for a confined agent", ("writable",), "leave out `writable` or `confined: false`"
+            )
         if self.mcp is not None:
             if self.report != "none" or "environment" in self.model_fields_set:
                 key = "report" if self.report != "none" else "environment"
-                raise config_error("is for a command, not for a tool of an MCP server", (key,), "leave it out")
+                raise config_error("is only for an agent with a `command`", (key,), "leave it out")
             if set(placeholders(self.mcp.arguments)) - {"prompt"} or not self.sent:
-                raise config_error("should have {prompt} and no other parameter", ("mcp", "arguments"))
+                raise config_error("should contain {prompt} and no other parameter", ("mcp", "arguments"))
         return self
 
     @property
@@ -389,14 +403,14 @@ class AgentCommand(Config):
 
 
 class AgentTool(_Called):
-    """Work of a coding agent, which the step's guard checks before it is merged into the workspace."""
+    """Work of a coding agent. The step's guard checks the work before it is merged into the workspace."""
 
     agent: AgentCommand
     """The program, its instructions and its limits."""
 
 
 class HumanTool(Config):
-    """Work that a person does and reports, or a result that a person checks."""
+    """Work that a person does and reports, or a check that a person makes."""
 
     human: str = Field(min_length=1, max_length=20_000)
     """The instructions for the person."""
@@ -423,25 +437,25 @@ AnyTool = Annotated[
     Discriminator(
         _kind_of,
         custom_error_type="config",
-        custom_error_message="should have one of the keys command, python, plugin, mcp, model, agent, human",
+        custom_error_message="should have exactly one of the keys command, python, plugin, mcp, model, agent, human",
         custom_error_context={"path": (), "hint": ""},
     ),
 ]
-"""A tool; it has exactly one of the keys `command`, `python`, `plugin`, `mcp`, `model`, `agent` and `human`."""
+"""A tool. It has exactly one of the keys `command`, `python`, `plugin`, `mcp`, `model`, `agent` and `human`."""
 
 
 class ToolsFile(Config):
-    """A tools file: what steps of plans may do, and by which names plans ask for it."""
+    """A tools file: the tools that steps of plans may use, and the names of these tools in plans."""
 
     tools: dict[ToolName, AnyTool] = Field(max_length=200)
     """The tools by name."""
     mcp_servers: dict[ToolName, McpServer] = Field(default_factory=dict, max_length=50)
     """The MCP servers by name, for tools with the key `mcp`."""
     generators: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
-    """The tools that execute the steps of each generator, by the generator's name: a tool's name, or `{tool, with}`."""
+    """The tool that executes the steps of each generator, by generator: a tool's name, or `{tool, with}`."""
     guards: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
-    """The tools that check the steps of each guard, by the guard's name."""
+    """The tool that checks the steps of each guard, by guard."""
     steps: dict[PlanName, StepBinding] = Field(default_factory=dict, max_length=1_000)
-    """The tools of single steps, by a step's id: `{generator, guard}`. They take precedence over `generators` and
+    """The tools of single steps, by step id: `{generator, guard}`. They replace the tools under `generators` and
     `guards`.
     """

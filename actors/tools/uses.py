@@ -1,4 +1,4 @@
-"""The uses that a tools file binds to the generators, guards and steps of a plan. A run stores them. Pure.
+"""The uses that a tools file binds to the generators, guards and steps of a plan. A run stores these uses. Pure.
 
 A `Use` is a call of a tool, a file that a model writes, or work of a person. All arguments come from the tools file,
 not from the plan.
@@ -43,7 +43,7 @@ def canonical(arguments: Mapping[str, Any]) -> str:
 
 
 class AgentTerms(Value):
-    """The instructions of a coding agent, and the limits of a call and of its changes."""
+    """The instructions for a coding agent, and the limits of a call and of the agent's changes."""
 
     instructions: str
     micro_usd_max: int
@@ -56,21 +56,20 @@ class ToolUse(Value):
 
     kind: Literal["tool"] = "tool"
     tool: str
-    """The tool's name. The address of its actor is `tool:NAME`."""
+    """The tool's name. The address of the tool's actor is `tool:NAME`."""
     arguments: str
     """The fixed arguments: the canonical text of a JSON object."""
     repeatable: bool
     risky: bool
     timeout_seconds: float
     pre_check: Union["ToolUse", None] = None
-    """The call that must succeed before this call; None if there is no such call. A pre-check has no pre-check itself.
-    """
+    """The call that must succeed before this call; None without a pre-check. A pre-check cannot have a pre-check."""
     expect: Literal["success", "failure"] = "success"
-    """How the call must end. With `failure`, a failure passes and a success does not."""
+    """How the call must end. With `failure`, the call passes if it fails."""
     takes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
     """The tokens whose values become arguments, by parameter."""
     outcomes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The patterns of a step's outcomes, by outcome. A line of the output must match."""
+    """The patterns of a step's outcomes, by outcome. A pattern must match a line of the output."""
     values: Mapping[str, ValueSource] = Field(default_factory=dict, exclude_if=operator.not_)
     """Where the values of tokens are read in the output, by token."""
     agent: AgentTerms | None = Field(default=None, exclude_if=operator.not_)
@@ -86,7 +85,7 @@ class ToolUse(Value):
 def built_in_use(
     tool: str, arguments: Mapping[str, Any], timeout_seconds: float = FILE_SECONDS, *, risky: bool = False
 ) -> ToolUse:
-    """Return a call of a built-in tool, which can be made again without harm."""
+    """Return a call of a built-in tool. A second call does no harm."""
     text = canonical(arguments)
     return ToolUse(tool=tool, arguments=text, repeatable=True, risky=risky, timeout_seconds=timeout_seconds)
 
@@ -94,7 +93,7 @@ def built_in_use(
 class ModelUse(Value):
     """A file of the workspace that a model writes.
 
-    It takes three requests: the call `reading`, a call of the model, and the call `writing`.
+    The step makes three requests: the call `reading`, a call of the model, and the call `writing`.
     """
 
     kind: Literal["model"] = "model"
@@ -102,9 +101,9 @@ class ModelUse(Value):
     file: str
     instructions: str
     context_files: tuple[str, ...]
-    """Paths of other files that the model is shown. The file itself is always shown."""
+    """The paths of other files to show to the model. The file itself is always shown."""
     missing: Literal["empty", "failure"]
-    """Whether a context file that does not exist counts as empty or fails the step. `file` itself may be missing."""
+    """Whether a missing context file counts as empty or fails the step. `file` itself may be missing."""
     file_bytes_max: int
     """The largest number of bytes in the file written, and in all files read together."""
     repeatable: Literal[True] = True
@@ -129,7 +128,7 @@ class ModelUse(Value):
 
 
 class PersonUse(Value):
-    """Work that a person does and reports, or a result that a person checks."""
+    """Work that a person does and reports, or a check that a person makes."""
 
     kind: Literal["person"] = "person"
     name: str
@@ -149,16 +148,16 @@ class StepUses(Value):
     """The uses that a tools file binds to one step of a plan."""
 
     generator: Use | None = None
-    """The use that executes the step; None means the use of its generator."""
+    """The use that executes the step; None for the use of the step's generator."""
     guard: Use | None = None
-    """The use that checks the step; None means the use of its guard."""
+    """The use that checks the step; None for the use of the step's guard."""
 
 
 class ToolSet(Value):
     """A tools file in the form that a run stores: its tools, and the uses of the names in a plan."""
 
     source: str
-    """The path of the tools file in the user's words; empty if there is no file."""
+    """The path of the tools file as the user gave it; empty if there is no file."""
     sha256: str
     """The hash of the tools file's content, in hex; empty if there is no file."""
     tools: Mapping[str, ToolSpec]
@@ -171,15 +170,15 @@ class ToolSet(Value):
     undos: Mapping[str, Annotated[ToolUse | PersonUse, Field(discriminator="kind")]] = Field(
         default_factory=dict, exclude_if=operator.not_
     )
-    """The tools that may undo a call, by name. As arguments, each call has the defaults of the tool's parameters."""
+    """The tools that may undo a call, by name. The arguments of each call are the defaults of the tool's parameters."""
     undo_of: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The undo that tools declare, by the names of these tools. It holds for steps that name no undo."""
+    """The undo tool that each tool declares, by the tool's name. It is used for steps that name no undo."""
     disk_mb: Mapping[str, int] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The free disk space that tools declare, in megabytes (10^6 bytes), by tool."""
+    """The free disk space that tools need, in megabytes (10^6 bytes), by tool."""
     makes: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
     """The files and folders that a success of each tool leaves, by the tool's name."""
     declared: tuple[DeclaredStep, ...] = Field(default=(), exclude_if=operator.not_)
-    """The steps that generators declare. Plans without a model are made from them."""
+    """The steps that generators declare, from which plans are made without a model."""
 
     def generator_use(self, step: Step) -> Use:
         """Return the use that executes a step. Raises `KeyError` if `unbound` reports the step's generator."""
@@ -187,7 +186,7 @@ class ToolSet(Value):
         return own or self.generators[step.generator]
 
     def guard_use(self, step: Step) -> Use | None:
-        """Return the use that checks a step; None if the step has no guard.
+        """Return the use that checks a step; None if no guard checks the step.
 
         Raises `KeyError` if `unbound` reports the guard.
         """
@@ -206,7 +205,7 @@ class ToolSet(Value):
 
     @property
     def names_given(self) -> Mapping[str, Any]:
-        """The fields of `Given` that a planner needs: the bound names, and what their tools read and declare."""
+        """The fields of `Given` for a planner: the bound names, the results that are read, and the undo tools."""
         step_uses = {name: uses.generator for name, uses in self.steps.items() if uses.generator is not None}
         guard_tokens = {name: use.needs for name, use in self.guards.items() if isinstance(use, ToolUse)}
         return {
@@ -224,16 +223,16 @@ class ToolSet(Value):
     def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
         """Return the sorted things that a plan uses and the bindings do not provide, such as `guard 'all_tests_pass'`.
 
-        First, these are generators, guards and undo tools that are not bound. If all names are bound, the result has
-        outcomes that no binding reads, values that may be unknown, and missing arguments of undo tools. `known` are the
-        tokens that hold at the start and have a known value.
+        The result has the generators, guards and undo tools that are not bound. If all names are bound, it has outcomes
+        that no binding reads, values that may be unknown, and missing arguments of undo tools. `known` has the tokens
+        that hold at the start and whose values are known.
         """
         return self.unbound_names(plan) or tuple(
             sorted({*self._unread_problems(plan, known), *self._missing_undo_arguments(plan, known)})
         )
 
     def unbound_names(self, plan: Plan) -> tuple[str, ...]:
-        """Return the generators, guards and undo tools in a plan that are not bound, sorted, without repetition."""
+        """Return the generators, guards and undo tools in a plan that are not bound, each sorted and only once."""
         generators = {
             f"generator {step.generator!r}"
             for step in plan.steps
@@ -252,10 +251,11 @@ class ToolSet(Value):
         return (*sorted(generators), *sorted(guards), *sorted(undos))
 
     def _missing_undo_arguments(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
-        """Yield the parameters of undo tools that get no argument, as texts. Every name in the plan must be bound.
+        """Yield a text for each parameter of an undo tool that gets no argument. Every name in the plan must be bound.
 
-        A parameter gets the argument of the same name in the call that is undone. Otherwise it gets the value of the
-        token of that name, if every success of the step reads or needs the token. Otherwise it gets its default.
+        A parameter gets the argument of the same name from the call that is undone. If there is none, it gets the value
+        of the token of the same name, if every success of the step reads or needs this token. Otherwise it gets its
+        default.
         """
         for step in plan.steps:
             undo = self.undos.get(step.undo)
@@ -295,7 +295,7 @@ class ToolSet(Value):
         return {**plan, "steps": steps}
 
     def _declared_undo(self, step: Step) -> dict[str, str]:
-        """Return the `undo` that the tool of a step declares; empty if there is none, or the step has its own."""
+        """Return the `undo` that a step's tool declares; empty if there is none, or if the step has its own."""
         use = self._bound_use(step, "generator") or self.generators.get(step.generator)
         undo = "" if use is None or step.undo else self._undo_of(use)
         return {"undo": undo} if undo else {}
@@ -307,10 +307,10 @@ class ToolSet(Value):
         return {name: undo for name, use in sorted(uses.items()) if (undo := self._undo_of(use))}
 
     def undo_arguments(self, tool: str, call: Mapping[str, Any], values: Mapping[str, str]) -> str | None:
-        """Return the arguments of the call of an undo tool, as canonical text; None if an argument is unknown.
+        """Return the arguments for a call of an undo tool, as canonical text; None if an argument is unknown.
 
-        `call` are the arguments of the call that is undone. `values` are the values of tokens that were known after
-        that call.
+        `call` has the arguments of the call that is undone. `values` has the values of tokens that were known after
+        this call.
         """
         undo = self.undos[tool]
         spec = self.tools.get(tool)
@@ -322,10 +322,10 @@ class ToolSet(Value):
         return canonical(arguments) if parameters.keys() <= arguments.keys() else None
 
     def _unread_problems(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
-        """Yield, as messages, the outcomes that no binding reads, and the values used that may be unknown.
+        """Yield a text for each outcome that no binding reads, and for each used value that may be unknown.
 
-        All names in the plan are bound. If a call uses a token's value, its step must have the token among its
-        preconditions, and each success that adds the token must read the value. So the proof of the preconditions also
+        All names in the plan must be bound. If a call uses a token's value, the call's step must have the token among
+        its preconditions. Each success that adds the token must read the value. So the proof of the preconditions also
         proves that the value is known.
         """
         generator_uses = {step.step_id: self.generator_use(step) for step in plan.steps}
@@ -335,7 +335,7 @@ class ToolSet(Value):
             tokens_used: frozenset[str] = frozenset().union(*(use.needs for use in calls))
             used_anywhere |= tokens_used
             for token in sorted(tokens_used - step.preconditions):
-                yield f"the value of {token!r} for step {step.step_id!r}, which does not have it in its preconditions"
+                yield f"the value of {token!r} for step {step.step_id!r}, which does not list it as a precondition"
         for token in sorted((used_anywhere & plan.initial_state) - known):
             yield f"the value of {token!r}, which holds at the start"
         for step in plan.steps:
@@ -361,7 +361,7 @@ class ToolSet(Value):
 
     @property
     def names(self) -> frozenset[str]:
-        """All names that people may use for a tool: its own, and the names of the generators and guards that use it."""
+        """All names by which people may call tools: the tools' own names, and the names of generators and guards."""
         bound = {use.tool if isinstance(use, ToolUse) else use.name for use in self._uses()}
         return frozenset((*self.tools, *self.generators, *self.guards, *self.undos, *bound))
 
@@ -377,9 +377,9 @@ NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
-    """Return for each name the facts in its results and the tokens that its calls use, sorted by name.
+    """Return for each name what is read from its outputs and the tokens that its calls use, sorted by name.
 
-    Names without facts and tokens are left out.
+    Names for which nothing is read or used are left out.
     """
     results = {
         name: ReadableResult(
@@ -425,7 +425,7 @@ def _call_text(use: ToolUse, tools: ToolSet) -> str:
             what = shlex.join(spec.argv)
             if spec.mcp is not None:
                 what = f"{spec.mcp.remote} of the MCP server {spec.mcp.server} ({shlex.join(spec.mcp.argv)})"
-            where = "what your user may write"
+            where = "every file that your user may change"
             if spec.writable is not None:
                 where = " and ".join(("its worktree", *spec.writable))
             return f"{use.tool}: the agent {what}, {limits}, which may change {where}"

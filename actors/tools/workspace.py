@@ -1,4 +1,4 @@
-"""The workspace: the folder in which the tools of an execution work. It is checked, open and locked."""
+"""The workspace: the folder in which the tools of an execution work. This module checks, opens and locks it."""
 
 import fcntl
 import os
@@ -20,16 +20,18 @@ from runtime.process.identity import identity
 
 
 class Holder(NamedTuple):
-    """The holder of a lock, from the lock's file."""
+    """The run and the driver that hold a lock, read from the lock's file."""
 
     run: str
     """The id of the run; empty if the lock's file does not name it."""
     owner: str
-    """The driver with the lock, in the form of `runtime.process.identity`; empty if the file does not name it."""
+    """The driver that has the lock, in the form of `runtime.process.identity`; empty if the lock's file does not name
+    it.
+    """
 
 
 class WorkspaceLock:
-    """The lock of one folder. It may be held or not."""
+    """The lock of a folder. The lock is held after a successful `take`, until `release`."""
 
     def __init__(self, folder: Path, home: Path) -> None:
         self.folder = folder
@@ -42,9 +44,10 @@ class WorkspaceLock:
         return (self._handle,) if self._handle >= 0 else ()
 
     def take(self, run: str) -> Holder | None:
-        """Acquire the lock for a run without waiting. Return who else holds the lock; None if the lock was acquired.
+        """Acquire the lock for a run without waiting.
 
-        Raises `UsageProblem` if the home cannot be written.
+        Return the other holder of the lock; None if the lock was acquired. Raises `UsageProblem` if the home cannot be
+        written.
         """
         if self._handle >= 0:
             return None
@@ -61,7 +64,7 @@ class WorkspaceLock:
         return None
 
     def release(self) -> None:
-        """Close the lock's file. The workspace is free once the tools that inherited the file have ended."""
+        """Close the lock's file. The workspace is free after the tools that inherited the file have ended."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
@@ -80,15 +83,18 @@ def key_of(folder: Path) -> str:
 
 
 def in_use_problem(folder: Path, holder: Holder) -> UsageProblem:
-    """Return the error that another run works in a workspace."""
+    """Return the error for a workspace in which another run works."""
     run = f"run {holder.run!r}" if holder.run else "another run"
     driver = f", driven by {describe(holder.owner)}" if holder.owner else ""
-    hint = f"wait for it, or replan cancel {holder.run}" if holder.run else "wait for it"
+    hint = f"wait until it ends, or `replan cancel {holder.run}`" if holder.run else "wait until it ends"
     return UsageProblem(f"{run} works in this workspace{driver}", place=str(folder), hint=hint)
 
 
 def ensure_free(folder: Path, home: Path) -> None:
-    """Raise `UsageProblem` if a run works in a folder now. To find out, its lock is acquired and released at once."""
+    """Raise `UsageProblem` if a run works in a folder now.
+
+    To find out, the folder's lock is acquired and released at once.
+    """
     lock = WorkspaceLock(folder, home)
     try:
         if holder := lock.take(""):
@@ -105,7 +111,9 @@ def _read_holder(handle: int) -> Holder:
 
 
 LOCK_SECONDS = 15.0
-"""How long a call waits for processes of an earlier driver of the run, in seconds. Then it fails as transient."""
+"""The longest time, in seconds, for which a call waits for processes of an earlier driver. After this time, the call is
+a transient failure.
+"""
 _LOOK_SECONDS = 0.1
 
 _USE_ANOTHER = "name another folder with --workspace"
@@ -120,11 +128,13 @@ class Workspace:
     home: Path
     run: str
     handle: int
-    """The descriptor of the open folder. Built-in tools open paths below it."""
+    """The descriptor of the open folder. Built-in tools open paths relative to this descriptor."""
     lock: WorkspaceLock
-    """The lock of the folder. It is not held while processes from an earlier driver of this run still live."""
+    """The lock of the folder. It is not held as long as processes of an earlier driver of this run still work in the
+    folder.
+    """
     writing: trio.Lock = field(default_factory=trio.Lock)
-    """Held while a built-in tool writes."""
+    """A lock that is held while a built-in tool works."""
 
     def was_moved(self) -> bool:
         """Return whether the folder's path no longer leads to the folder that was opened."""
@@ -134,9 +144,9 @@ class Workspace:
             return True
 
     async def take_lock(self) -> bool:
-        """Acquire the lock if it is not held. Return whether the lock is then held.
+        """Acquire the lock if it is not held. Return whether the lock is held afterwards.
 
-        Waits at most `LOCK_SECONDS` for processes that an earlier driver has left.
+        The call waits at most `LOCK_SECONDS` for processes that an earlier driver has left.
         """
         with trio.move_on_after(LOCK_SECONDS):
             while self.lock.take(self.run) is not None:  # noqa: ASYNC110 - the system tells nobody
@@ -157,7 +167,7 @@ def check_workspace(path: str | Path, home: Path) -> Path:
         mode = named.lstat().st_mode
         folder = named.resolve(strict=True)
     except FileNotFoundError:
-        raise UsageProblem("no such folder", place=source, hint="make it, or name another one") from None
+        raise UsageProblem("no such folder", place=source, hint="make the folder, or name another folder") from None
     except (OSError, ValueError, RuntimeError) as error:
         cause = (getattr(error, "strerror", None) or str(error)).lower()
         raise UsageProblem(f"cannot be a workspace: {cause}", place=source, hint=_USE_ANOTHER) from None
@@ -171,7 +181,7 @@ def check_workspace(path: str | Path, home: Path) -> Path:
     if folder.is_relative_to(home):
         raise UsageProblem("this folder is in Replan's home", place=source, hint=_USE_ANOTHER)
     if home.is_relative_to(folder):
-        raise UsageProblem("this folder holds Replan's home, where runs are kept", place=source, hint=_USE_ANOTHER)
+        raise UsageProblem("this folder contains Replan's home, where runs are kept", place=source, hint=_USE_ANOTHER)
     return folder
 
 
@@ -179,8 +189,8 @@ def check_workspace(path: str | Path, home: Path) -> Path:
 def open_workspace(path: str | Path, home: Path, run: str) -> Iterator[Workspace]:
     """Check a folder, lock it for a run, and yield it as the run's workspace.
 
-    Processes that a killed driver of this run has left may hold the lock. Then the workspace is yielded without the
-    lock, and `take_lock` acquires it after they have ended. Raises `UsageProblem` if the folder cannot be a workspace
+    If processes that a killed driver of this run has left hold the lock, the workspace is yielded without the lock.
+    `take_lock` acquires it after these processes have ended. Raises `UsageProblem` if the folder cannot be a workspace
     or another run works in it.
     """
     folder = check_workspace(path, home)

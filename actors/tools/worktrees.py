@@ -1,7 +1,8 @@
-"""A worktree made for one call: the files of a commit in a folder of the home, with their own repository.
+"""Worktrees for single calls. A worktree has the files of a commit in a folder of the home, with its own repository.
 
-This new repository reads the objects of the workspace's repository (git alternates). The two share nothing else.
-Changes of branches, hooks and the configuration are deleted with the folder. Replan reads only the files of a worktree.
+This repository reads the objects of the workspace's repository (git alternates). The two repositories share nothing
+else. Changes of branches, hooks and the configuration are deleted with the folder. Replan reads only the files of a
+worktree.
 """
 
 import os
@@ -44,16 +45,16 @@ from runtime.logs.redact import Redactor
 GIT_VERSION = (2, 38)
 """The first release of git that can merge trees without a working tree."""
 CONTENT_BYTES_MAX = 32 * 1024 * 1024
-"""The largest number of bytes in a diff: all changed files together, before and after the change."""
+"""The largest number of bytes in all changed files together, before and after the change."""
 RAW = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
 """The command of git that lists the paths that differ between two trees."""
 
 
 def check_git(workspace: Path, agent: str) -> None:
-    """Raise `UsageProblem` if git cannot make a worktree of a workspace for an agent, or cannot merge into it."""
+    """Raise `UsageProblem` if git cannot make a worktree of a workspace, or cannot merge an agent's work."""
     place = str(workspace)
     if not os.path.lexists(workspace / ".git"):
-        hint = "make it one with `git init`, or name another folder with --workspace"
+        hint = "run `git init` there, or name another folder with --workspace"
         raise UsageProblem(f"the agent {agent!r} needs the top folder of a git repository", place=place, hint=hint)
     program = shutil.which("git")
     git = Git(program or "git", workspace.absolute(), {}, TimeLimit())
@@ -62,11 +63,11 @@ def check_git(workspace: Path, agent: str) -> None:
     if found is None or tuple(map(int, found.groups())) < GIT_VERSION:
         least = ".".join(map(str, GIT_VERSION))
         cause = f"the agent {agent!r} needs git {least} or newer"
-        raise UsageProblem(f"{cause}, and {version or 'there is none'}", place=place, hint="install it")
+        raise UsageProblem(f"{cause}, and {version or 'git is not installed'}", place=place, hint="install it")
     try:
         git.run("rev-parse", "--git-dir")
     except GitFailed as error:
-        cause = f"the agent {agent!r} needs a git repository, and git cannot use this one: {error}"
+        cause = f"the agent {agent!r} needs a git repository, but git cannot use this repository: {error}"
         raise UsageProblem(cause, place=place, hint="run `git status` there, or name another folder") from None
 
 
@@ -76,14 +77,14 @@ def worktree_folder(home: Path, run: str, name: str) -> Path:
 
 
 def temporary_folder(folder: Path) -> Path:
-    """Return the folder for temporary files of a program in a worktree. The folder is removed with the worktree."""
+    """Return the folder for temporary files of the program in a worktree. The folder is removed with the worktree."""
     return folder.with_name(f"{folder.name}.tmp")
 
 
 def remove_worktree(folder: Path) -> None:
     """Remove a worktree, if it exists. Raises `OSError`. The worktree is renamed first.
 
-    So if a driver is killed meanwhile, the remaining part of the worktree is never recorded as work.
+    So if the driver is killed before the end, the rest of the worktree is never recorded as work.
     """
     index, renamed = _index_of(folder), folder.with_name(f"{folder.name}.gone")
     for file in (index, index.with_name(f"{index.name}.lock")):
@@ -102,7 +103,7 @@ def _remove_folder(folder: Path) -> None:
 
 
 def _make_writable(folder: Path) -> None:
-    """Make a folder and the folders below it writable, because a program may have removed that permission."""
+    """Make a folder and all folders below it writable, because a program may have removed the permission to write."""
     folder.chmod(0o700)
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -111,7 +112,7 @@ def _make_writable(folder: Path) -> None:
 
 
 def left_worktrees(home: Path, run: str, *, but: Collection[str] = ()) -> set[Path]:
-    """Return the folders of a run's worktrees, except those named in `but`. Raises `OSError`."""
+    """Return the folders of a run's worktrees, except the worktrees whose names are in `but`. Raises `OSError`."""
     above = worktree_folder(home, run, "all").parent
     # A worktree's index and temporary files are beside it. No name of a worktree has a dot.
     found = {above / item.name.partition(".")[0] for item in above.iterdir()} if above.is_dir() else set()
@@ -119,7 +120,10 @@ def left_worktrees(home: Path, run: str, *, but: Collection[str] = ()) -> set[Pa
 
 
 def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> None:
-    """Remove the worktrees that a run's killed drivers have left, except those in `kept`. Raises `OSError`."""
+    """Remove the worktrees that a run's killed drivers have left, except those whose names are in `kept`.
+
+    Raises `OSError`.
+    """
     for folder in left_worktrees(home, run, but=kept):
         remove_worktree(folder)
     with suppress(OSError):  # It holds a kept worktree, or is missing.
@@ -164,7 +168,7 @@ def _index_of(folder: Path) -> Path:
 
 
 def _repository_in(repository: Repository, folder: Path) -> Repository:
-    """Return the workspace's repository with a worktree as its files. The worktree's own `.git` is not read."""
+    """Return the workspace's repository, with the files of a worktree. The worktree's own `.git` is not read."""
     index = _index_of(folder)
     own = {**repository.ours.own, "GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(index)}
     git = replace(repository.ours, workspace=folder, own=own)
@@ -172,9 +176,9 @@ def _repository_in(repository: Repository, folder: Path) -> Repository:
 
 
 def commit_worktree(repository: Repository, folder: Path, base: str, run: str, name: str) -> list[str]:
-    """Record the files of a worktree as a commit with the parent `base`, and write a ref. Return the paths left out.
+    """Record the files of a worktree as a commit with the parent `base`, and write a ref.
 
-    Raises `GitFailed`, `OSError`.
+    Return the paths that were left out. Raises `GitFailed`, `OSError`.
     """
     own = _repository_in(repository, folder)
     own.index.unlink(missing_ok=True)
@@ -184,7 +188,7 @@ def commit_worktree(repository: Repository, folder: Path, base: str, run: str, n
 
 @dataclass(frozen=True, slots=True)
 class DiffRecorder:
-    """The work of `worktree:diff`, as a callable."""
+    """The function that does the work of `worktree:diff`."""
 
     redactor: Redactor
 
@@ -200,12 +204,13 @@ class DiffRecorder:
                 with suppress(OSError):  # A process that the agent started may still write; the next driver removes it.
                     remove_worktree(folder)
                 if left_out:
-                    what = f"{list_paths(sorted(left_out))} is a nested repository, too large, or not a regular file"
+                    what = f"a nested repository, too large, or not a regular file: {list_paths(sorted(left_out))}"
                     raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {what}")
             commit = repository.commit_at(workspace.run, f"{name}.work")
             if not commit or repository.parents(commit) != [base]:
                 raise CallRefused(
-                    ToolOutcome.FAILED, "this run has no worktree of the agent's work; a fork does not copy it"
+                    ToolOutcome.FAILED,
+                    "the worktree with the agent's work is missing in this run; a fork does not copy it",
                 )
             return self._work(repository, base, commit, int(arguments["files_max"]), int(arguments["diff_bytes_max"]))
 
@@ -217,11 +222,13 @@ class DiffRecorder:
         problem = refusal(changes, targets, files_max)
         diff = ""
         if _sizes(repository, changes) > CONTENT_BYTES_MAX:
-            problem = problem or f"its files have over {CONTENT_BYTES_MAX:,} bytes"
+            problem = problem or f"the changed files have more than {CONTENT_BYTES_MAX:,} bytes"
         else:
             data = repository.ours.run("diff-tree", "-p", "--binary", *RAW[5:], "--no-textconv", base, commit)
             if len(data) > bytes_max:
-                problem = problem or f"its diff has {len(data):,} bytes, and may have {bytes_max:,} (max_diff_bytes)"
+                problem = (
+                    problem or f"its diff has {len(data):,} bytes, over the limit of {bytes_max:,} (max_diff_bytes)"
+                )
             # Secrets are removed before the diff is cut, so no part of a secret is left.
             shown_diff = self.redactor.text(data.decode(errors="replace"))
             diff = shown_diff.encode()[:bytes_max].decode(errors="ignore")
@@ -232,14 +239,14 @@ class DiffRecorder:
 
 
 def contents(repository: Repository, ids: list[str]) -> list[bytes]:
-    """Return the contents of some objects. Raises `GitFailed`."""
+    """Return the contents of git objects, by their ids. Raises `GitFailed`."""
     output = repository.ours.run("cat-file", "--batch", given="".join(f"{item}\n" for item in ids).encode())
     found, place = [], 0
     for name in ids:
         end = output.index(b"\n", place)
         words = output[place:end].split()
         if words[1:2] != [b"blob"]:
-            raise GitFailed(f"the object {name} is not there")
+            raise GitFailed(f"the repository has no object {name}")
         found.append(output[end + 1 : end + 1 + int(words[2])])
         place = end + 2 + int(words[2])
     return found
@@ -256,10 +263,10 @@ def _sizes(repository: Repository, changes: tuple[TreeChange, ...]) -> int:
 def refuse_git_errors(doing: str) -> Iterator[None]:
     """Turn errors of git and of the system into refusals of a call.
 
-    The reason of a refusal begins with the clause `doing`.
+    The reason of the refusal begins with the clause `doing`.
 
-    Raises `CallRefused`: transient for a time limit and for system errors that may be temporary; permanent for all
-    other errors.
+    Raises `CallRefused`. The refusal is transient after a time limit or a system error that may be temporary, and
+    otherwise permanent.
     """
     try:
         yield
@@ -272,7 +279,7 @@ def refuse_git_errors(doing: str) -> Iterator[None]:
 
 
 def prepare_at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
-    """Return a function that takes a commit, and returns a function that prepares a tool's calls on the commit's files.
+    """Return a function that takes a commit. It returns a function that prepares a tool's calls on the commit's files.
 
     Each call has its own worktree, which is removed afterwards. `opened` returns the tool for a workspace.
     """
@@ -283,7 +290,7 @@ def prepare_at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool])
         @asynccontextmanager
         async def prepare(arguments: Mapping[str, Any]) -> AsyncIterator[PreparedCall]:
             try:
-                with refuse_git_errors("the files of the agent's work cannot be laid out"):
+                with refuse_git_errors("the files of the agent's work cannot be written to a worktree"):
                     await trio.to_thread.run_sync(make_worktree, workspace, commit, folder)
                     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
             except CallRefused as refused:

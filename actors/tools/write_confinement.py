@@ -1,6 +1,6 @@
-"""Confines the files that a program may write (Landlock, Linux 5.13 or newer).
+"""Limits the files that a program may write, with Landlock (Linux 5.13 or newer).
 
-The module is run as a script, by its path. Replan imports `abi`.
+Replan runs this module as a script, by its path, and imports `abi`.
 
 `write_confinement.py COUNT PATH ... PROGRAM [ARGUMENT ...]`: executes the program. The program, and all programs that
 it starts, can write, create and remove files only below the COUNT paths. They can read everything that their user may
@@ -33,7 +33,7 @@ def abi() -> int:
 
 
 def _confine(paths: "list[str]") -> None:
-    """Confine this process to writing below some paths, permanently. Raises `OSError`."""
+    """Permanently allow this process to write only below some paths. Raises `OSError`."""
     system, version = ctypes.CDLL(None, use_errno=True), abi()
     in_files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
     all_access = in_files | _IN_FOLDERS | (_REFER if version >= 2 else 0)
@@ -59,14 +59,14 @@ def _check_syscall(result: int) -> int:
 
 
 def main() -> None:
-    """Confine this process, and then execute the program in it."""
+    """Confine this process, and then replace it by the program."""
     count = int(sys.argv[1])
     paths, program = sys.argv[2 : 2 + count], sys.argv[2 + count :]
     try:
         _confine([*paths, *DEVICES])
         os.execv(program[0], program)  # noqa: S606 - no shell is meant to read the arguments
     except OSError as error:
-        sys.stderr.write(f"the program cannot be confined and executed: {error.strerror}\n")
+        sys.stderr.write(f"the program cannot be confined or executed: {error.strerror}\n")
         sys.exit(CANNOT)
 
 

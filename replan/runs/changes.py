@@ -84,7 +84,7 @@ def message_of(changes: Changes, result: RunResult, now: float, environment: Map
         body |= model_change(changes.model, environment, config, now)
         price_known = body["price"] is not None
     if "micro_usd" in body and not price_known:
-        hint = "give its price under prices in config.yaml, or limit calls or tokens"
+        hint = "give its price under `prices` in config.yaml, or limit calls or tokens"
         raise UsageProblem("the price of the model is not known", place="max_cost", hint=hint)
     return body
 

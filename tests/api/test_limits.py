@@ -82,7 +82,7 @@ def test_an_invalid_change_is_refused_with_its_keyword(in_loop, spent, options, 
 
 def test_nothing_is_no_change(spent):
     home, run = spent
-    with pytest.raises(replan.UsageProblem, match="nothing is changed"):
+    with pytest.raises(replan.UsageProblem, match="the message changes nothing"):
         replan.limits(run, home=home)
 
 

@@ -75,7 +75,7 @@ def test_the_second_one_parks_and_the_report_says_how_it_goes_on(replan, problem
     resumed = replan("resume", run, *options, "--json")
     assert resumed.exit_code == 0, resumed.output
     assert json.loads(resumed.stdout)["calls"] == 3
-    assert ("the limit of a reply to 8,192 tokens" in replan("log", run).stdout) == (reply is CUT)
+    assert ("the token limit of a reply to 8,192" in replan("log", run).stdout) == (reply is CUT)
 
 
 def test_what_was_accepted_before_is_not_asked_again(replan, problem, monkeypatch):

@@ -94,7 +94,7 @@ def test_a_run_becomes_strict_when_it_is_resumed_so(replan, scripted, stack):
     assert result.exit_code == 5
     for quote in DEMANDED:
         assert f'demand.in_no_step at {requirement_id(quote)}: the text demands "{quote}"' in result.stdout
-    changed = "you changed the check of plans: one that leaves a demand of the text in no step is rejected"
+    changed = "you changed the check of plans: a plan is rejected if a demand of the text is in no step"
     assert changed in replan("log", "--last").stdout
 
 

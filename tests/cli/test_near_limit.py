@@ -42,7 +42,7 @@ def test_a_run_on_a_terminal_goes_on_after_its_budget_was_raised_in_the_file(pro
     config = home / "config.yaml"
     config.write_text("home_budget: {calls: 2}\n")
     terminal = in_terminal("run", problem, "-m", "template:bug", TERM="dumb")
-    terminal.read_until(r"(?s)how\s+does\s+the\s+run\s+go\s+on.*> $")
+    terminal.read_until(r"(?s)how\s+should\s+the\s+run\s+go\s+on.*> $")
     terminal.type("go on\n")
     terminal.read_until(r"(?s)> go on.*UTC.*> $")
     config.write_text("home_budget: {calls: 20}\n")

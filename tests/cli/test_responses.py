@@ -52,7 +52,7 @@ def test_a_run_that_goes_on_in_another_process_asks_without_it(replan, problem, 
 @pytest.mark.parametrize(
     ("answer", "line"),
     [
-        (Answer.fault(401, "Incorrect API key provided"), "set OPENAI_API_KEY to a key that this server takes"),
+        (Answer.fault(401, "Incorrect API key provided"), "set OPENAI_API_KEY to a key that this server accepts"),
         (Answer.fault(404, "no such path"), "correct the model's name (-m or REPLAN_MODEL), or OPENAI_BASE_URL"),
     ],
 )

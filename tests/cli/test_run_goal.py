@@ -127,13 +127,17 @@ def test_tools_that_declare_no_step_are_refused(replan, tools, home):
 
 WRONG = {
     "an unknown guard": ("guard: is_mended}}", "guard: is_mendet}}", "step.guard: there is no guard 'is_mendet'"),
-    "an outcome that is not read": ("outcomes: {{broken: {{eff", "outcomes: {{brokn: {{eff", "no outcome 'brokn'"),
+    "an outcome that is not read": (
+        "outcomes: {{broken: {{eff",
+        "outcomes: {{brokn: {{eff",
+        "no pattern for the outcome 'brokn'",
+    ),
     "a key": ("delete_effects: [known_bad]", "deletes: [known_bad]", "unknown key 'deletes'"),
     "a comma": ("[published]", '["a,b"]', "step.effects"),
     "a guard with a step": (
         "is_mended: check",
         "is_mended: {{tool: check, step: {{}}}}",
-        "only the binding of a generat",
+        "only a binding under `generat",
     ),
 }
 

@@ -124,5 +124,5 @@ def test_the_details_are_in_the_log(replan, tmp_path):
     rows = replan("runs", "--json").stdout
     planning = re.findall(r'"run_id": "(\w+)"', rows)[-1]
     log = replan("log", planning).stdout
-    for text in ("g_plan/v1.a1 asked for", "tokens at most", "rejected by plan_medium", "=> local_retry"):
+    for text in ("g_plan/v1.a1 requested", "tokens at most", "rejected by plan_medium", "=> local_retry"):
         assert text in log

@@ -169,7 +169,7 @@ def test_an_execution_in_which_nothing_can_be_undone_and_a_run_of_another_kind_a
     replan("run", tmp_path / "problem.md", "-m", "template:bug", "--no-input")
     other = replan("undo", run_id(replan))
     assert other.exit_code == Exit.USAGE
-    assert "only what an execution did can be undone" in other.stderr
+    assert "only the actions of an execution can be undone" in other.stderr
 
 
 @pytest.mark.parametrize(

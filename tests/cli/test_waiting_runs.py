@@ -168,7 +168,7 @@ def test_resume_prints_the_result_of_a_finished_run(replan, problem, scripted):
     assert json.loads(result.stdout)["plan"] == PLAN
     last = replan("resume", "--last")
     assert last.exit_code == 0
-    assert f"run {run_id(replan)} has finished: success. Nothing follows;" in " ".join(last.stderr.split())
+    assert f"run {run_id(replan)} has finished: success. The run cannot go on;" in " ".join(last.stderr.split())
 
 
 def test_a_spent_budget_is_raised(replan, problem, scripted):
@@ -182,7 +182,7 @@ def test_a_spent_budget_is_raised(replan, problem, scripted):
     assert f"has finished: budget_exhausted. `replan resume {run} --max-calls N`" in " ".join(last.stderr.split())
     refused = replan("resume", run, "--max-calls", "1")
     assert refused.exit_code == 2
-    assert "--max-calls: the limit of calls is reached already: 1 of 1" in refused.stderr
+    assert "--max-calls: the run has already used 1 calls, and the new limit is 1" in refused.stderr
     assert replan("resume", "--last", "--max-calls", "2").exit_code == 5
     result = replan("resume", "--last", "--max-calls", "3", "--json")
     assert result.exit_code == 0, result.output

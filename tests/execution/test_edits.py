@@ -141,7 +141,7 @@ def test_an_edit_approves_no_step_that_the_person_was_not_shown_and_none_for_a_p
         (lambda value: {**value, "invariants": []}, "leaves out an invariant"),
         (lambda value: with_step(value, "b", generator="nobody"), "no tool implements generator 'nobody'"),
         (lambda value: with_step(value, "b", retry_budget="x"), "retry_budget"),
-        (lambda _: [], "it is no plan"),
+        (lambda _: [], "the message has no plan with steps"),
     ],
 )
 def test_what_no_person_may_do_to_a_plan_is_refused_with_its_name(change, reason):
@@ -166,7 +166,7 @@ def test_the_second_of_two_edits_is_refused():
     assert "maria on the command line has edited the plan" in edit_problem(stage.state)
     stage.tool(stage.only("tool:check_"))
     stage.proved()
-    assert refused(stage, value, revision=1) == "the plan was changed meanwhile: it is revision 2 now"
+    assert refused(stage, value, revision=1) == "the plan has changed since you opened it: its revision is now 2"
 
 
 def test_a_requirement_drops_an_edit_that_waits_and_says_so():

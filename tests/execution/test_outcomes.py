@@ -107,7 +107,7 @@ def test_a_value_that_does_not_fit_its_parameter_is_never_sent(options):
 @pytest.mark.parametrize(
     ("steps", "cause"),
     [
-        ({"note": {**NOTE, "preconditions": ["is_red"]}}, "does not have it in its preconditions"),
+        ({"note": {**NOTE, "preconditions": ["is_red"]}}, "does not list it as a precondition"),
         ({"look": {**LOOK, "outcomes": [*LOOK["outcomes"], {"name": "blue", "effects": ["done"]}]}}, "outcome 'blue'"),
         ({"note": {**NOTE, "effects": ["noted", "owner"]}}, "the value of 'owner' that step 'note' makes"),
     ],

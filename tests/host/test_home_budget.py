@@ -96,7 +96,7 @@ async def test_a_run_whose_next_call_exceeds_a_whole_day_is_parked_with_the_reas
         assert exit_of_result(result) == Exit.BUDGET
         text = " ".join(row.plain for row in outcome_lines(result))
         assert result.why in text
-        assert "raise that limit in config.yaml and resume it" in text
+        assert "raise the daily budget in config.yaml and resume the run" in text
         async with home.hosting(engine):
             await trio.sleep(3 * MINUTE)
         assert home.events("first") == []

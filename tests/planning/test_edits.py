@@ -170,10 +170,10 @@ def test_a_program_cannot_edit_what_a_person_approves():
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"revision": 2}, "the plan was changed meanwhile: it is revision 1 now"),
-        ({"node": "plan/v1.a9"}, "the plan was changed meanwhile: it is revision 1 now"),
-        ({"plan": "[1]"}, "it is no plan"),
-        ({"plan": "{"}, "it is no plan"),
+        ({"revision": 2}, "the plan has changed since you opened it: its revision is now 1"),
+        ({"node": "plan/v1.a9"}, "the plan has changed since you opened it: its revision is now 1"),
+        ({"plan": "[1]"}, "the message has no plan with steps"),
+        ({"plan": "{"}, "the message has no plan with steps"),
         ({"value": {"steps": []}}, "it needs at least one step"),
         ({"verdict": rejected("plan.cycle")}, "the guards reject the edited plan"),
     ],
@@ -281,5 +281,5 @@ def test_a_run_that_is_killed_at_any_record_has_the_edited_plan_once(scene):
         assert not world.state.run.open_questions
         assert fold(world.machine, world.events) == world.state
         before = list(world.events)
-        assert refusal(world, revision=1) == "the plan was changed meanwhile: it is revision 2 now"
+        assert refusal(world, revision=1) == "the plan has changed since you opened it: its revision is now 2"
         assert world.events[:-1] == before

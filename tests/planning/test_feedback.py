@@ -220,5 +220,5 @@ def test_a_step_that_asks_a_model_shows_its_messages_and_any_other_is_refused():
     shown = VIEWS.prompt(records, "a/v1.a1")
     assert shown.verified
     assert [role for role, _ in shown.messages] == ["system", "user"]
-    with pytest.raises(UsageProblem, match="the step 'b' asks no model"):
+    with pytest.raises(UsageProblem, match="the step 'b' calls no model"):
         VIEWS.prompt(records, "b/v1.a1")

@@ -13,9 +13,9 @@ from runtime.models.port import LACKS_REPLY, Fault, FaultKind
 
 SPENT = {"run_id": "r", "calls": 1, "tokens": 2_400, "cost_usd": None}
 RESUME, LOG, TRACE = "`p resume r`", "`p log r` has the details", ", and the log file has the traceback"
-WITH = " (with the same --plugins, where it is in a file)"
-CUT = "try again; if it happens again, look at the server's own log and at proxies on the way"
-TELL = "`p tell r TEXT --as requirement` says more or drops a demand"
+WITH = " (with the same --plugins, if it is in a file)"
+CUT = "try again; if the connection breaks again, look at the server's log and at the proxies before it"
+TELL = "`p tell r TEXT --as requirement` adds details or drops a demand"
 
 
 def result(status="finished", outcome="", why="", **fields):
@@ -28,28 +28,28 @@ def result(status="finished", outcome="", why="", **fields):
         ({"outcome": "success"}, ""),
         (
             {"cause": "plugin", "outcome": "failed"},
-            f"mend the plug-in, then {RESUME}{WITH} asks it again; {LOG}{TRACE}",
+            f"mend the plug-in, then {RESUME}{WITH} calls the plug-in again; {LOG}{TRACE}",
         ),
         (
             {"fault": Fault(kind=FaultKind.CUT, message=""), "cause": "provider"},
             f"{CUT}; then {RESUME}; {LOG}",
         ),
-        ({"cause": "provider"}, "`p resume r` asks the provider at once; `p log r` has the details"),
+        ({"cause": "provider"}, "`p resume r` sends the request again at once; `p log r` has the details"),
         (
             {"outcome": "failed"},
-            "this is a bug: report it; `p log r` has the details, the log has the traceback; `p resume r` tries again",
+            f"this is a bug: report it; {LOG}{TRACE}; `p resume r` tries again",
         ),
         (
             {"cause": "home_budget", "status": "parked"},
-            "raise that limit in config.yaml and resume it, or start a run whose requests are smaller",
+            "raise the daily budget in config.yaml and resume the run, or start a run with smaller requests",
         ),
         (
             {"cause": "home_budget"},
-            "on the next day (UTC), or with that limit raised in config.yaml, `p resume r` goes on",
+            "after the next day (UTC) has begun, or with a higher daily budget in config.yaml, `p resume r` goes on",
         ),
         (
             {"outcome": "budget_exhausted", "why": "stuck: the same again"},
-            f"`p resume r -m MODEL` asks another model, {TELL}, `p resume r --keep-trying` goes on as it is",
+            f"`p resume r -m MODEL` asks another model, {TELL}, `p resume r --keep-trying` goes on without a change",
         ),
         (
             {"outcome": "budget_exhausted", "why": "stuck for good: the same again"},
@@ -57,7 +57,7 @@ def result(status="finished", outcome="", why="", **fields):
         ),
         ({"outcome": "success", "why": "stuck: no"}, ""),
         *(
-            ({"outcome": "budget_exhausted", "why": why}, f"`p resume r {flag}` goes on with all that was accepted")
+            ({"outcome": "budget_exhausted", "why": why}, f"`p resume r {flag}` goes on with all accepted results")
             for why, flag in (
                 ("no calls left", "--max-calls N"),
                 ("no tokens left: 3", "--max-tokens N"),
@@ -76,13 +76,13 @@ def test_each_end_has_its_next_step(fields, text):
 @pytest.mark.parametrize(
     ("by", "text"),
     [
-        ("limits", "`p resume r --max-calls N` goes on with all that was accepted."),
+        ("limits", "`p resume r --max-calls N` goes on with all accepted results."),
         (
             "requirement",
-            "It goes on after another requirement: `p tell r TEXT --as requirement`, then `p resume r`.",
+            "The run goes on after another requirement: `p tell r TEXT --as requirement`, then `p resume r`.",
         ),
-        ("resume", "`p resume r` goes on with it."),
-        ("nothing", "Nothing follows; `p show r` shows what it came to."),
+        ("resume", "`p resume r` goes on with the run."),
+        ("nothing", "The run cannot go on; `p show r` shows its result."),
     ],
 )
 def test_a_finished_run_says_how_it_can_be_gone_on_with(by, text):
@@ -90,23 +90,26 @@ def test_a_finished_run_says_how_it_can_be_gone_on_with(by, text):
 
 
 FAULTS = {
-    (FaultKind.AUTH, 401): "set OPENAI_API_KEY to a key that this server takes",
+    (FaultKind.AUTH, 401): "set OPENAI_API_KEY to a key that this server accepts",
     (FaultKind.AUTH, 403): "use a key that may use this model, or name another model with -m",
     (FaultKind.AUTH, 402): "add credit to the account, or use another key",
-    (FaultKind.NOT_FOUND, None): "give the script the reply that it lacks, or use another model",
-    (FaultKind.NOT_FOUND, 404): "correct the model's name (-m or REPLAN_MODEL), or OPENAI_BASE_URL, up to its version",
-    (FaultKind.NOT_FOUND, 308): "set OPENAI_BASE_URL to where the server redirects",
-    (FaultKind.CONTENT_REFUSED, None): "reword what the provider's filter may object to",
-    (FaultKind.BAD_REQUEST, None): "mend what the server objects to",
+    (FaultKind.NOT_FOUND, None): "add the missing reply to the script, or use another model",
+    (
+        FaultKind.NOT_FOUND,
+        404,
+    ): "correct the model's name (-m or REPLAN_MODEL), or OPENAI_BASE_URL, which ends with the API's version",
+    (FaultKind.NOT_FOUND, 308): "set OPENAI_BASE_URL to the address to which the server redirects",
+    (FaultKind.CONTENT_REFUSED, None): "reword the parts of the problem that the provider's filter may reject",
+    (FaultKind.BAD_REQUEST, None): "correct what the server rejects",
     (FaultKind.UNRESOLVED_HOST, None): "check the host's name in OPENAI_BASE_URL, and the network; `p doctor --online`",
     (FaultKind.REFUSED_CONNECTION, None): "start the server, or correct the host and port in OPENAI_BASE_URL; `p doc",
-    (FaultKind.RATE_LIMITED, 429): "wait until the provider takes requests again",
+    (FaultKind.RATE_LIMITED, 429): "wait until the provider accepts requests again",
     (FaultKind.SERVER_ERROR, 500): "try again later",
     (FaultKind.TIMEOUT, None): "give the model more time (`model_timeout_seconds` of the workflow, or --timeout)",
     (
         FaultKind.NO_API,
         None,
-    ): "correct OPENAI_BASE_URL, up to its version, such as https://HOST/v1; `p d",
+    ): "correct OPENAI_BASE_URL, with the API's version at its end, such as https://HOST/v1; `p d",
     (FaultKind.BAD_REPLY, None): "set OPENAI_BASE_URL to an OpenAI-compatible server",
     (FaultKind.TOO_LARGE, None): "lower `output_tokens_max` in the workflow",
 }

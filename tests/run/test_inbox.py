@@ -22,15 +22,15 @@ def told(body, **fields):
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        ("no JSON", "not a message that a run understands"),
-        ("[" * 100_000, "not a message that a run understands"),
-        ("[]", "not a message that a run understands"),
-        ({"kind": "other"}, "not a message that a run understands"),
+        ("no JSON", "the run does not know this kind of message"),
+        ("[" * 100_000, "the run does not know this kind of message"),
+        ("[]", "the run does not know this kind of message"),
+        ({"kind": "other"}, "the run does not know this kind of message"),
         ({"kind": "answer", "question": "q1", "answer": "x"}, "there is no open question 'q1'"),
         ({"kind": "decline", "question": "q1"}, "there is no open question 'q1'"),
-        ({"kind": "note", "text": "  "}, "there is nothing in this message"),
-        ({"kind": "requirement", "text": 3}, "there is nothing in this message"),
-        ({"kind": "change"}, "nothing is changed"),
+        ({"kind": "note", "text": "  "}, "the message is empty"),
+        ({"kind": "requirement", "text": 3}, "the message is empty"),
+        ({"kind": "change"}, "the message changes nothing"),
     ],
 )
 def test_a_message_that_cannot_be_taken_is_refused_with_the_reason(body, reason):
@@ -69,9 +69,9 @@ def test_a_message_has_a_limit_of_length_and_a_run_one_of_messages(monkeypatch):
     monkeypatch.setattr(inbox, "MESSAGES_MAX", 2)
     one = UserMessage("note", "a", place=1)
     assert check_message((one,), "abc") == "abc"
-    with pytest.raises(UsageProblem, match="a message has at most 3 characters, this one has 4"):
+    with pytest.raises(UsageProblem, match="a message may have at most 3 characters, but this message has 4"):
         check_message((), "abcd")
-    with pytest.raises(UsageProblem, match="a run takes at most 2 messages"):
+    with pytest.raises(UsageProblem, match="a run accepts at most 2 notes and requirements"):
         check_message((one, one), "abc")
 
 

@@ -286,10 +286,10 @@ def test_a_question_can_be_declined_and_limits_hold():
 @pytest.mark.parametrize(
     ("act", "cause"),
     [
-        (lambda run: run.answer("yes"), "the run waits for \\['model'\\]"),
-        (lambda run: run.end_tool(), "the run waits for"),
-        (lambda run: run.tell("x", kind="odd"), "'odd' is none of"),
-        (lambda run: run.tell(" "), "nothing in this message"),
+        (lambda run: run.answer("yes"), "open: \\['model'\\]"),
+        (lambda run: run.end_tool(), "is needed, open:"),
+        (lambda run: run.tell("x", kind="odd"), "'odd' is not one of"),
+        (lambda run: run.tell(" "), "the message is empty"),
     ],
 )
 def test_a_message_that_the_run_does_not_take_fails_the_test(act, cause):

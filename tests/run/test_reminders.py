@@ -52,8 +52,8 @@ def test_a_message_says_what_happens_next():
     assert step_text(()) == "a reminder is sent"
     assert step_text(("ana",)) == "ana is asked"
     assert step_text(("ana", "bob", "eve")) == "ana, bob and eve are asked"
-    next_one = "Unless it is answered by 1970-01-01T00:00:20Z, bob is asked."
-    expiry = "If nobody answers, it expires at 1970-01-01T00:00:30Z; its page says what the run does then."
+    next_one = "If nobody answers by 1970-01-01T00:00:20Z, bob is asked."
+    expiry = "If nobody answers, the question expires at 1970-01-01T00:00:30Z; its page says what the run does then."
     deadline = "If nobody answers, the run ends at its deadline, 1970-01-01T00:00:30Z."
     assert describe_reminders(20.0, ("bob",), 30.0, "expiry") == f"{next_one} {expiry}"
     assert describe_reminders(20.0, ("bob",), 30.0, "deadline") == f"{next_one} {deadline}"
@@ -74,8 +74,8 @@ def test_an_open_question_shows_who_is_asked_and_what_follows():
     lines = [text for text, _ in question_parts(shown)]
     assert lines[-3:] == [
         "Asked: ana.",
-        "Unless it is answered by 1970-01-01T00:00:10Z, a reminder is sent.",
-        "Unless it is answered by 1970-01-01T00:00:20Z, bob is asked.",
+        "If nobody answers by 1970-01-01T00:00:10Z, a reminder is sent.",
+        "If nobody answers by 1970-01-01T00:00:20Z, bob is asked.",
     ]
     run = RunState("run", questions={"q1": Question(asked, 0.0)}, ledger=Ledger(Limits(deadline=15.0)))
     assert [step["at"] for step in open_questions(run)[0]["follows"]] == ["1970-01-01T00:00:10Z"]

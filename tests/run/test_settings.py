@@ -37,27 +37,31 @@ SPENT = Ledger(FULL, spent=Amount(calls=2, tokens=40, micro_usd=20), active=4.0)
     ("body", "place", "text"),
     [
         ({"callz": 3}, "callz", "there is no such limit"),
-        ({}, "", "nothing is changed"),
-        ({"model": ""}, "model", "a model's name has 1 to 300 characters"),
-        ({"model": "m" * 301}, "model", "a model's name has 1 to 300 characters"),
-        ({"model": 3}, "model", "a model's name has 1 to 300 characters"),
+        ({}, "", "the message changes nothing"),
+        ({"model": ""}, "model", "a model's name must have 1 to 300 characters"),
+        ({"model": "m" * 301}, "model", "a model's name must have 1 to 300 characters"),
+        ({"model": 3}, "model", "a model's name must have 1 to 300 characters"),
         *(
-            ({"timeout_seconds": value}, "timeout_seconds", "a limit is a number above 0, at most 86,400")
+            ({"timeout_seconds": value}, "timeout_seconds", "the limit must be a number above 0, at most 86,400")
             for value in (0, -1, 86_400.5, True, "9")
         ),
         *(
             (
                 {"output_tokens_max": value},
                 "output_tokens_max",
-                "a limit is a whole number above 0, at most 1,000,000",
+                "the limit must be a whole number above 0, at most 1,000,000",
             )
             for value in (0, 1_000_001, 1.5, True, "9")
         ),
-        ({"stop_below": None}, "stop_below", "it is a number from 0 to 1"),
-        ({"calls": 2}, "calls", "the limit of calls is reached already: 2 of 2"),
-        ({"tokens": 40}, "tokens", "the limit of tokens is reached already: 40 of 40"),
-        ({"micro_usd": 20}, "micro_usd", "the limit of micro-dollars is reached already: 20 of 20"),
-        ({"active_seconds": 4.0}, "active_seconds", "the limit of active seconds is reached already: 4 of 4"),
+        ({"stop_below": None}, "stop_below", "the value must be a number from 0 to 1"),
+        ({"calls": 2}, "calls", "the run has already used 2 calls, and the new limit is 2"),
+        ({"tokens": 40}, "tokens", "the run has already used 40 tokens, and the new limit is 40"),
+        ({"micro_usd": 20}, "micro_usd", "the run has already used 20 micro-dollars, and the new limit is 20"),
+        (
+            {"active_seconds": 4.0},
+            "active_seconds",
+            "the run has already used 4 active seconds, and the new limit is 4",
+        ),
         ({"deadline": 60.0}, "deadline", "the deadline has passed already"),
         ({"calls": "many"}, "calls", "valid integer"),
     ],

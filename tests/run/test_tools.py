@@ -285,7 +285,7 @@ def test_a_call_that_is_not_repeatable_and_was_begun_at_a_fork_is_asked_about_an
     story = Story()
     story.hear(Begun("tool:pay", 1.0, PROCESS))
     assert forked(story) == ["run_resumed", "clarification_requested"]
-    assert "from which this one was forked has made this call" in story.events[-1].about
+    assert "that this run was forked from has made this call" in story.events[-1].about
     assert story.work == {}
 
 

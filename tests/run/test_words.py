@@ -5,7 +5,7 @@ import pytest
 from actors.run.words import in_words, question_in_words, reason_in_words
 
 LINES = {
-    "g_recon/v1.a1 asked for, 9 tokens at most": "recon asked for, 9 tokens at most",
+    "g_recon/v1.a1 requested, 9 tokens at most": "recon requested, 9 tokens at most",
     "g_plan/v2.a3.t2 came late": "plan, visit 2, third attempt, try 2 came late",
     "g_plan/v1.a12.b3 accepted": "plan, branch 3, 12th attempt accepted",
     "g_plan/v1.a22 accepted": "plan, attempt 22 accepted",
@@ -20,8 +20,8 @@ LINES = {
     "write_fix/r1.v1.a1.check": "write fix, check",
     "tool:write_fix/r2.v3.a1.act.t2 started": "write fix, revision 2, visit 3, act, try 2 started",
     "replan/r2.n1 asked for": "replan, revision 2 asked for",
-    "tool:workspace/start": "the workspace at the start",
-    "tool:workspace/look.n1": "look 1 at what the plan needs",
+    "tool:workspace/start": "snapshot of the workspace at the start",
+    "tool:workspace/look.n1": "preflight check 1",
     "planner/n2": "trouble 2",
     "question q1 (g_plan: ask_the_user): Is the step 'g_plan' done?": (
         "question q1 (plan: ask the user): Is the step 'plan' done?"

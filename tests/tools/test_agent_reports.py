@@ -98,19 +98,19 @@ def test_a_failed_turn_of_codex_is_no_success():
 @pytest.mark.parametrize(
     ("form", "output", "problem"),
     [
-        ("claude", "", "it has no JSON object of the type 'result': it is empty"),
-        ("claude", "Error: no key\n", "it has no JSON object of the type 'result', but begins with 'Error: no key'"),
+        ("claude", "", "it has no JSON object of the type 'result', because it is empty"),
+        ("claude", "Error: no key\n", "it has no JSON object of the type 'result', and begins with 'Error: no key'"),
         (
             "claude",
             '{"type": "resul',
-            "it has no JSON object of the type 'result', but begins with '{\"type\": \"resul'",
+            "it has no JSON object of the type 'result', and begins with '{\"type\": \"resul'",
         ),
-        ("codex", lines(*CODEX[:-1]), "it has no event 'turn.completed', but begins with"),
+        ("codex", lines(*CODEX[:-1]), "it has no event 'turn.completed', and begins with"),
     ],
 )
 def test_an_output_of_another_form_is_said_to_be_one_in_one_line(form, output, problem):
     report = read_report(form, output)
-    assert report.problem.startswith(f"its output is not what `report: {form}` says: {problem}")
+    assert report.problem.startswith(f"the agent's output does not fit `report: {form}`: {problem}")
     assert report.cost.micro_usd is None
 
 

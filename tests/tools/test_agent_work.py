@@ -30,16 +30,16 @@ def test_ordinary_paths_are_accepted(path):
 @pytest.mark.parametrize(
     ("path", "cause"),
     [
-        (b".git/config", "it changes files of git"),
-        (b"a/.GIT/hooks/pre-commit", "it changes files of git"),
-        (b"a/.git. ", "it changes files of git"),
-        (b"git~1/config", "it changes files of git"),
+        (b".git/config", "it changes a file that belongs to git"),
+        (b"a/.GIT/hooks/pre-commit", "it changes a file that belongs to git"),
+        (b"a/.git. ", "it changes a file that belongs to git"),
+        (b"git~1/config", "it changes a file that belongs to git"),
         (b".gitmodules", "it changes a submodule"),
         (b"\xff", "is not UTF-8"),
         (b"a\nb", "should be a path without control characters"),
         (b"../a", "should stay below the workspace"),
         (b"/etc/passwd", "should be a path below the workspace"),
-        (b"-rf", "could be taken for an option"),
+        (b"-rf", "begins with '-', so a program may take it for an option"),
     ],
 )
 def test_paths_that_lead_elsewhere_are_refused(path, cause):
@@ -80,7 +80,7 @@ def test_a_link_may_be_removed():
 
 
 def test_more_files_than_are_allowed_are_refused():
-    assert refusal([change(b"a"), change(b"b")], {}, 1) == "it changes 2 files, and may change 1 (max_files)"
+    assert refusal([change(b"a"), change(b"b")], {}, 1) == "it changes 2 files, over the limit of 1 (max_files)"
 
 
 def test_the_raw_output_of_git_is_read():

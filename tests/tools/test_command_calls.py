@@ -58,7 +58,7 @@ async def test_arguments_reach_the_program_as_they_are(bench):
         (
             "print('ok'); print('FAILED 1 test')",
             ToolOutcome.FAILED,
-            'exit code 0, and a line of its output matches failure_pattern "^FAILED"',
+            'exit code 0, but a line of the output matches failure_pattern "^FAILED"',
         ),
         ("import time; time.sleep(60)", ToolOutcome.TRANSIENT, "the call took longer than 0.5 s"),
         # A full disk: the tool itself fails.
@@ -128,7 +128,10 @@ async def test_a_script_without_an_interpreter_is_a_permanent_failure(bench):
     tool.write_text("#!/no/such/interpreter\n")
     tool.chmod(0o755)
     done = await bench.call(bench.pin("tools: {t: {command: [./check]}}"))
-    assert (done.outcome, done.reason) == (ToolOutcome.PERMANENT, "it cannot be started: no such file or directory")
+    assert (done.outcome, done.reason) == (
+        ToolOutcome.PERMANENT,
+        "the command cannot be started: no such file or directory",
+    )
 
 
 async def test_a_path_is_checked_again_when_the_tool_is_called(bench):
@@ -141,9 +144,9 @@ async def test_a_path_is_checked_again_when_the_tool_is_called(bench):
     (bench.workspace / "file_link").symlink_to("folder/file")
     assert (await bench.call(toolset, file="folder/file")).output == "inside"
     for path, outcome, reason in (
-        ("link/passwd", "permanent", ": 'link/passwd' leads through 'link', which is not a folder"),
+        ("link/passwd", "permanent", ": 'link/passwd' leads through 'link', a file or a symbolic link"),
         ("file_link", "permanent", ": 'file_link' is a symbolic link"),
-        ("folder/file/x", "permanent", ": 'folder/file/x' leads through 'file', which is not a folder"),
+        ("folder/file/x", "permanent", ": 'folder/file/x' leads through 'file', a file or a symbolic link"),
         ("../x", "permanent", " should stay below the workspace, without '..', not '../x'"),
     ):
         done = await bench.call(toolset, file=path)
@@ -159,7 +162,7 @@ async def test_a_workspace_that_was_moved_away_is_not_worked_in(bench):
         bench.workspace.mkdir()
         done = await bench.call_in(workspace, toolset)
     assert done.outcome is ToolOutcome.PERMANENT
-    assert done.reason == f"the workspace '{bench.workspace}' is not there any more"
+    assert done.reason == f"the workspace '{bench.workspace}' was moved or removed"
     assert list(bench.workspace.iterdir()) == []
 
 
@@ -203,7 +206,7 @@ async def test_a_process_that_left_the_group_keeps_the_workspace_locked_as_long_
     ("number", "outcome"), [(errno.ENOSPC, "transient"), (errno.EMFILE, "transient"), (errno.EACCES, "permanent")]
 )
 def test_what_the_system_refuses_for_the_moment_is_a_transient_failure(number, outcome):
-    refused = system_refusal(OSError(number, os.strerror(number)), "it cannot be started")
+    refused = system_refusal(OSError(number, os.strerror(number)), "the agent cannot be started")
     assert refused.result.outcome == outcome
 
 

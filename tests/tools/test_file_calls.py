@@ -48,7 +48,7 @@ async def test_all_files_together_have_a_limit(bench):
     done = await bench.call(NO_TOOLS, use_of(file="a", context_files=("b",)).reading())
     assert (done.outcome, done.reason) == (
         ToolOutcome.PERMANENT,
-        "the files up to 'b' have over 100 bytes (file_bytes)",
+        "the files up to 'b' together have more than 100 bytes (file_bytes)",
     )
 
 
@@ -120,10 +120,10 @@ async def test_a_text_over_the_limit_or_that_no_file_can_hold_is_not_written(ben
     done = await bench.call(NO_TOOLS, USE.writing("x" * 101))
     assert (done.outcome, done.reason) == (
         ToolOutcome.FAILED,
-        "the text has 101 bytes, over the 100 allowed (file_bytes)",
+        "the text has 101 bytes, over the limit of 100 (file_bytes)",
     )
     done = await bench.call(NO_TOOLS, USE.writing("\ud800"))
-    assert (done.outcome, done.reason) == (ToolOutcome.FAILED, "the text holds characters that no file can hold")
+    assert (done.outcome, done.reason) == (ToolOutcome.FAILED, "the text has characters that UTF-8 cannot encode")
     assert list(bench.workspace.iterdir()) == []
 
 

@@ -147,7 +147,7 @@ WORKTREES = [
     (nest, f"{CHANGED}, for instance below/other/"),
     (lock, "or unlock first"),
     (lose_repository, "not a git repository"),
-    (point_elsewhere, "another repository"),
+    (point_elsewhere, "not the one at the start of the run"),
 ]
 
 
@@ -220,7 +220,7 @@ def test_what_this_home_has_not_made_is_kept(request, made, home, tmp_path):
 def test_a_worktree_in_which_another_run_has_begun_is_kept(worktree, home):
     folder, _ = worktree
     snapshot, _, _ = find_repository(folder, home, (), run="another1", first=True).commit("another1", "begin", "")
-    assert clear_workspace(folder, snapshot, home, FORK).kept == "another run has worked in it"
+    assert clear_workspace(folder, snapshot, home, FORK).kept == "another run has worked in the folder"
     assert folder.exists()
 
 

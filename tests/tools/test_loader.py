@@ -97,7 +97,7 @@ def test_the_hash_follows_the_content_and_not_its_layout(tmp_path):
 
 def test_a_tool_that_nothing_names_is_noticed(tmp_path):
     loaded = load(tmp_path, "tools: {a: {human: x}, b: {human: y}}\nguards: {g: b}\n")
-    assert loaded.notices == (f"{tmp_path}/tools.yaml: nothing is bound to a",)
+    assert loaded.notices == (f"{tmp_path}/tools.yaml: nothing uses a",)
 
 
 def wrong_files():
@@ -168,7 +168,7 @@ def test_nothing_that_says_what_tools_do_is_read_from_the_workspace(tmp_path, mo
         load_tools(outside / "link.yaml", workspace=inside)
     for entry in ("module_in_workspace:f", "../inside/module_in_workspace.py:f", "./link.py:f"):
         line = line_of(outside, command(f"python: {entry}"), workspace=inside)
-        assert "code that runs in Replan's process may not be in the workspace (move it out)" in line
+        assert "code that runs in Replan's process may not be in the workspace (move the code)" in line
     assert "module_in_workspace" not in sys.modules
 
 

@@ -33,9 +33,9 @@ def test_what_is_in_bounds_is_right(parameter, value):
         (BRANCH, "main; rm", "should match [a-z]+, not 'main; rm'"),
         (BRANCH, "main\n", "should match [a-z]+, not 'main\\n'"),
         (BRANCH, 3, "should be text, not '3'"),
-        (BRANCH, "a\0", "holds characters that no argument can hold"),
-        (BRANCH, "\ud800", "holds characters that no argument can hold"),
-        (BRANCH, "a" * 1001, "has over 1,000 characters"),
+        (BRANCH, "a\0", "has a NUL character or invalid Unicode"),
+        (BRANCH, "\ud800", "has a NUL character or invalid Unicode"),
+        (BRANCH, "a" * 1001, "has more than 1,000 characters"),
         (JOBS, 9, "should be a whole number from 1 to 8, not '9'"),
         (JOBS, True, "should be a whole number from 1 to 8, not 'True'"),
         (JOBS, "2", "should be a whole number from 1 to 8, not '2'"),
@@ -65,7 +65,7 @@ def test_the_first_wrong_argument_is_named_with_a_hint():
     assert first_problem(parameters, {"jobs": 3}) == (
         "to",
         "the parameter 'to' has no value",
-        "give it under `with`, or give 'to' a default",
+        "give a value under `with`, or give 'to' a default",
     )
     assert first_problem(parameters, {"jobs": 0, "to": "a"}) == (
         "jobs",

@@ -60,14 +60,25 @@ async def test_a_run_whose_package_is_gone_gets_a_permanent_failure(bench, site,
     toolset = bench.pin(TOOLS)
     monkeypatch.setattr(entry_points, "_points", lambda *_: ())
     done = await bench.call(toolset, file="a/b", count=1)
-    assert (done.outcome, done.reason) == (ToolOutcome.PERMANENT, "no sort of tools 'weigh' is installed")
+    assert (done.outcome, done.reason) == (
+        ToolOutcome.PERMANENT,
+        "no installed package provides tools of the sort 'weigh'",
+    )
 
 
 @pytest.mark.parametrize(
     ("plugin", "settings", "problem"),
     [
-        ("weight", {}, "tools.t.plugin: no sort of tools 'weight' is installed (did you mean 'weigh'?)"),
-        ("agent", {}, "tools.t.plugin: no sort of tools 'agent' is installed (known: half, lost, weigh)"),
+        (
+            "weight",
+            {},
+            "tools.t.plugin: no installed package provides tools of the sort 'weight' (did you mean 'weigh'?)",
+        ),
+        (
+            "agent",
+            {},
+            "tools.t.plugin: no installed package provides tools of the sort 'agent' (known: half, lost, weigh)",
+        ),
         (
             "half",
             {},

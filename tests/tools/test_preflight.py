@@ -105,7 +105,7 @@ BROKEN = {
     "file for a model": (
         lambda place: (place.workspace / "style.md").unlink(),
         (False, "c"),
-        "there is no 'style.md' in the workspace, unless b makes it",
+        "there is no 'style.md' in the workspace, unless the step b makes it",
     ),
     "link": (
         lambda place: (
@@ -115,7 +115,7 @@ BROKEN = {
         (True, "b"),
         "symbolic link",
     ),
-    "changes": (_dirty, (True, "e"), "changes that are not committed: style.md"),
+    "changes": (_dirty, (True, "e"), "uncommitted changes: style.md"),
     "repository": (_without_git, (False, "e"), "not the top folder of a git repository"),
     "variable": (lambda place: place.environment.pop("DEPLOY_KEY"), (False, "a"), "DEPLOY_KEY is not set"),
 }
@@ -146,9 +146,9 @@ async def test_a_path_that_no_earlier_step_can_make_is_missing(place):
     ("behaviour", "lacks", "text"),
     [
         ("other-tool", True, "lists no tool 'create'"),
-        ("other-schema", True, "the server's schema refuses the arguments: 'name' is a required property"),
-        ("other-type", True, "the server's schema refuses title"),
-        ("gone", False, "the MCP server 'tracker' cannot be asked"),
+        ("other-schema", True, "the server's schema rejects the arguments: 'name' is a required property"),
+        ("other-type", True, "the server's schema rejects title"),
+        ("gone", False, "the tools of the MCP server 'tracker' cannot be listed"),
     ],
 )
 async def test_a_server_is_asked_for_its_tools_and_what_they_take(place, behaviour, lacks, text):

@@ -27,8 +27,8 @@ async def test_a_function_gets_the_workspace_and_its_arguments(bench, code):
     [
         ("return None", ToolOutcome.SUCCEEDED, ""),
         ("return True", ToolOutcome.SUCCEEDED, ""),
-        ("return False", ToolOutcome.FAILED, "it returned False"),
-        ("return 3", ToolOutcome.FAILED, "it returned int, not text, None or a bool"),
+        ("return False", ToolOutcome.FAILED, "the function returned False"),
+        ("return 3", ToolOutcome.FAILED, "the function returned int, but only text, None and bool are allowed"),
         ("raise ValueError('no\\nmore')", ToolOutcome.BROKEN, "ValueError: no"),
         ("raise ValueError('x' * 10_000)", ToolOutcome.BROKEN, f"ValueError: {'x' * 488}"),
         ("raise ConnectionResetError('gone')", ToolOutcome.TRANSIENT, "ConnectionResetError: gone"),
@@ -55,7 +55,7 @@ async def test_code_that_changed_since_the_run_began_is_not_run(bench):
     (bench.folder / "functions.py").write_text("def f(workspace): (workspace / 'made').touch()\n")
     done = await bench.call(toolset)
     assert done.outcome is ToolOutcome.PERMANENT
-    assert done.reason == f"the file '{bench.folder}/functions.py' is not the one that the run was started with"
+    assert done.reason == f"the file '{bench.folder}/functions.py' has changed since the run started"
     assert list(bench.workspace.iterdir()) == []
 
 

@@ -35,13 +35,13 @@ def test_what_is_no_fit_folder_is_refused_in_one_line(tmp_path):
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(project)
     for path, line in (
-        (tmp_path / "none", "no such folder (make it, or name another one)"),
+        (tmp_path / "none", "no such folder (make the folder, or name another folder)"),
         (tmp_path / "file", "this is not a folder (name another folder with --workspace)"),
         (tmp_path / "file" / "x", "cannot be a workspace: not a directory (name another folder with --workspace)"),
         (tmp_path / "link", f"a symbolic link is not safe as a workspace (name {project})"),
         (home, "this folder is in Replan's home (name another folder with --workspace)"),
         (home / "inside", "this folder is in Replan's home (name another folder with --workspace)"),
-        (tmp_path, "this folder holds Replan's home, where runs are kept (name another folder with --workspace)"),
+        (tmp_path, "this folder contains Replan's home, where runs are kept (name another folder with --workspace)"),
     ):
         assert refusal(path, home) == f"{path}: {line}"
     assert "cannot be a workspace" in refusal("a\0b", home)
@@ -62,7 +62,7 @@ def test_a_second_execution_of_a_workspace_is_refused_at_once_and_the_home_holds
         host, pid = identity().split("/")[0], os.getpid()
         assert str(raised.value) == (
             f"{bench.workspace}: run 'first' works in this workspace, driven by process {pid} on {host} "
-            "(wait for it, or replan cancel first)"
+            "(wait until it ends, or `replan cancel first`)"
         )
         with pytest.raises(UsageProblem, match="run 'first' works"), open_workspace(bench.workspace, bench.home, "b"):
             pass
@@ -118,9 +118,7 @@ async def test_a_tool_of_a_killed_driver_keeps_the_workspace_until_it_has_ended(
         with open_workspace(bench.workspace, bench.home, "first") as workspace:
             early = await bench.call_in(workspace, toolset)
             assert (early.outcome, early.not_made) == (ToolOutcome.TRANSIENT, True)
-            assert early.reason.endswith(
-                "processes that an earlier driver of this run has started still work in the workspace"
-            )
+            assert early.reason.endswith("processes of an earlier driver of this run still work in the workspace")
             assert await end_group(process)
             late = await bench.call_in(workspace, toolset)
             assert (late.outcome, late.output) == (ToolOutcome.SUCCEEDED, "again\n")

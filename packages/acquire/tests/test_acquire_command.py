@@ -352,7 +352,7 @@ def test_a_run_that_makes_no_plan_from_a_text_cannot_become_strict(replan):
     assert replan("acquire", "cloud_cost", "Cost of a shop", "-m", "quoting:", "--no-input").exit_code == 6
     result = replan("resume", "--last", "--strict")
     assert result.exit_code == 2
-    assert "--strict: strict needs a run that makes a plan from a text" in result.stderr
+    assert "--strict: strict is only for runs that make a plan from a text" in result.stderr
 
 
 def test_each_example_of_the_help_is_a_command_line():

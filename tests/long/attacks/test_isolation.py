@@ -61,7 +61,7 @@ def pinned(bench, code, keys, *arguments):
     try:
         sandbox_words(ENVIRONMENT)
     except NoIsolation as error:
-        with pytest.raises(UsageProblem, match=re.escape(f"this machine can isolate no tool: {error}")):
+        with pytest.raises(UsageProblem, match=re.escape(f"this machine cannot isolate tools: {error}")):
             bench.pin(f"tools:\n  t:\n    command: [ls]\n    {WRAP}\n")
         return None if keys else bench.pin(text)
     return bench.pin(text)
@@ -129,7 +129,7 @@ def test_where_the_kernel_forbids_namespaces_the_tools_file_is_refused_and_docto
     with pytest.raises(UsageProblem) as raised:
         load_tools(tmp_path / "tools.yaml", environment=environment)
     line = str(raised.value)
-    assert f"this machine can isolate no tool: unshare fails: {FORBIDDEN}" in line
+    assert f"this machine cannot isolate tools: unshare fails: {FORBIDDEN}" in line
     assert "tools.t.wrap" in line
     assert "\n" not in line
     found = diagnosis._describe_isolation(environment)
@@ -137,7 +137,7 @@ def test_where_the_kernel_forbids_namespaces_the_tools_file_is_refused_and_docto
 
 
 def test_where_there_is_no_program_for_it_that_is_said(tmp_path):
-    with pytest.raises(NoIsolation, match="there is no bwrap and no unshare in the folders of PATH"):
+    with pytest.raises(NoIsolation, match="the folders of PATH have no bwrap and no unshare"):
         sandbox_words({"PATH": str(tmp_path)})
 
 

@@ -110,7 +110,7 @@ def test_a_refused_key_is_told_with_its_variable(replan, problem, serving, monke
     serving(lambda *_: Answer.fault(401, "invalid x-api-key"))
     parked = replan("run", problem, "-m", CLAUDE, "-w", "single")
     assert parked.exit_code == 4
-    assert "set ANTHROPIC_API_KEY to a key that this server takes" in " ".join(parked.stdout.split())
+    assert "set ANTHROPIC_API_KEY to a key that this server accepts" in " ".join(parked.stdout.split())
 
 
 @pytest.mark.parametrize("setting", ["temperature=0.2", "seed=7", "verbosity=low", "reasoning_effort=none"])

@@ -122,7 +122,9 @@ def test_a_fork_works_in_a_folder_of_its_own_and_asks_before_it_sends_again(repl
     done = replan("fork", run, *at, "--workspace", tmp_path / "other", "--no-input", "--json", "-q")
     if sort == "plain":
         assert done.exit_code == 2
-        assert "the workspace is no git repository, and has changed since the place of the fork" in done.stderr
+        assert (
+            "the workspace is not a git repository, and has changed since the record at which you fork" in done.stderr
+        )
         assert not (tmp_path / "other").exists()
         (work / "log").unlink()
         done = replan("fork", run, *at, "--workspace", tmp_path / "other", "--no-input", "--json", "-q")
@@ -171,8 +173,10 @@ def test_a_place_that_no_snapshot_shows_is_refused_with_the_nearest_one(replan, 
     assert f"--at: there is no snapshot of the workspace at record {asked} ({near})" in line
     assert not (tmp_path / "other").exists()
     line = refused(replan, run, "--at", 1, "--workspace", work)
-    assert "this is there already" in line
-    assert "there is no folder to make it in" in refused(replan, run, "--at", 1, "--workspace", tmp_path / "a" / "b")
+    assert "this path already exists" in line
+    assert "the folder above this path does not exist" in refused(
+        replan, run, "--at", 1, "--workspace", tmp_path / "a" / "b"
+    )
     assert "in Replan's home" in refused(replan, run, "--at", 1, "--workspace", tmp_path / "home" / "b")
     assert "take no other policy" in refused(replan, run, "--at", 1, "--policy", "belief")
 
@@ -181,11 +185,13 @@ def test_files_that_are_gone_are_one_line_and_leave_nothing_behind(replan, execu
     run, work, sort = executed
     if sort == "git":
         (work / ".git").rename(work / "gone")
-        assert "no worktree can be made: the workspace is no git repository any more" in refused(replan, run, "--at", 3)
+        assert "git cannot make a worktree: the workspace is no longer a git repository" in refused(
+            replan, run, "--at", 3
+        )
         git(tmp_path, "init", "-q", "elsewhere")
         (tmp_path / "elsewhere" / ".git").rename(work / ".git")
         line = refused(replan, run, "--at", 3)
-        assert "the workspace has another repository" in line or "no worktree can be made" in line
+        assert "not the one at the start of the run" in line or "git cannot make a worktree" in line
     else:
         for path in work.iterdir():
             path.unlink()

@@ -40,10 +40,10 @@ async def test_an_agent_sees_its_prompt_the_files_as_they_are_and_the_declared_v
         (
             f"print('''{DONE % 1.5}''')",
             "claude",
-            (ToolOutcome.FAILED, "it cost $1.50, and may cost $1.00 (max_cost_usd)", 1_500_000),
+            (ToolOutcome.FAILED, "the call cost $1.50, over its limit of $1.00 (max_cost_usd)", 1_500_000),
         ),
         (f"print('''{DONE % 0.5}'''); import sys; sys.exit(3)", "claude", (ToolOutcome.FAILED, "exit code 3", 500_000)),
-        ("print('no JSON')", "claude", (ToolOutcome.FAILED, "its output is not what `report: claude` says", None)),
+        ("print('no JSON')", "claude", (ToolOutcome.FAILED, "the agent's output does not fit `report: claude`", None)),
         ("print('Mended.')", "none", (ToolOutcome.SUCCEEDED, "", None)),
         ("import os; os.kill(os.getpid(), 9)", "none", (ToolOutcome.BROKEN, "ended by signal 9", None)),
     ],

@@ -97,9 +97,12 @@ async def test_a_pipe_in_the_place_of_a_file_stops_nothing_for_long(case, monkey
         ("import os; os.symlink('.git/config', 'l')", f"{LEADS_OUT}: 'l'"),
         ("open('.gitmodules', 'w').write('x')", "it changes a submodule: '.gitmodules'"),
         ("import subprocess; subprocess.run(['git', 'init', '-q', 'lib'])", "lib/ is a nested repository"),
-        ("for n in range(11): open(f'f{n}', 'w').write(str(n))", "it changes 11 files, and may change 10 (max_files)"),
+        (
+            "for n in range(11): open(f'f{n}', 'w').write(str(n))",
+            "it changes 11 files, over the limit of 10 (max_files)",
+        ),
         ("import os; open('f', 'w').write(os.urandom(90_000).hex())", "its diff has 1"),
-        ("open('f', 'wb').truncate(40_000_000)", "f is a nested repository, too large, or not a regular file"),
+        ("open('f', 'wb').truncate(40_000_000)", "a nested repository, too large, or not a regular file: f"),
     ],
 )
 async def test_work_that_leads_out_of_the_worktree_or_is_too_large_is_refused(case, code, cause):
@@ -158,7 +161,7 @@ async def test_the_record_of_another_base_and_of_no_worktree_is_refused(case):
     done = await case.record(work.commit)
     assert (done.outcome, done.reason) == (
         ToolOutcome.FAILED,
-        "this run has no worktree of the agent's work; a fork does not copy it",
+        "the worktree with the agent's work is missing in this run; a fork does not copy it",
     )
 
 

@@ -58,14 +58,14 @@ async def test_a_tool_of_a_server_gets_its_arguments_and_its_text_is_the_output(
 
 
 CASES = [
-    ("failed", ToolOutcome.FAILED, "the tool says that it failed", "there is such a ticket"),
+    ("failed", ToolOutcome.FAILED, "the server reports that the tool failed", "there is such a ticket"),
     ("error", ToolOutcome.BROKEN, "the server answered with an error: the tracker is closed", ""),
     ("unknown", ToolOutcome.PERMANENT, "the server answered with an error: no such tool", ""),
     ("die", ToolOutcome.BROKEN, "", "out of memory"),
     ("gone", ToolOutcome.BROKEN, "the call was not made: the connection to the server broke", "no licence"),
     ("nonsense", ToolOutcome.BROKEN, "the connection to the server broke", ""),
-    ("flood", ToolOutcome.BROKEN, "the server sent too much", ""),
-    ("long-line", ToolOutcome.BROKEN, "the server sent too much", ""),
+    ("flood", ToolOutcome.BROKEN, "the server sent more data than Replan accepts", ""),
+    ("long-line", ToolOutcome.BROKEN, "the server sent more data than Replan accepts", ""),
     ("other-tool", ToolOutcome.PERMANENT, "the server 'tracker' lists no tool 'create'", ""),
     ("other-schema", ToolOutcome.PERMANENT, "schema refuses the arguments: 'name' is a required property", ""),
     ("other-type", ToolOutcome.PERMANENT, "schema refuses title: 'Fix x' is not of type 'object'", ""),
@@ -80,7 +80,7 @@ CASES = [
         "[resource_link: file:///a]\n[resource: file:///b]\ntext\n[resource: file:///c]",
     ),
     ("only-structure", ToolOutcome.SUCCEEDED, "", '{"id": "Ä7"}'),
-    ("failed-structure", ToolOutcome.FAILED, "the tool says that it failed", 'no\n{"code": 7}'),
+    ("failed-structure", ToolOutcome.FAILED, "the server reports that the tool failed", 'no\n{"code": 7}'),
     ("asks", ToolOutcome.SUCCEEDED, "", "true"),
 ]
 
@@ -202,11 +202,11 @@ WRONG = [
     ("mcp_servers: {s: {}}\ntools: {}", "should have either `command` or `url`"),
     ("mcp_servers: {s: {command: [ls], url: 'http://127.0.0.1/mcp'}}\ntools: {}", "either `command` or `url`"),
     ("mcp_servers: {s: {command: ls -l}}\ntools: {}", "write [ls, -l]"),
-    ("mcp_servers: {s: {command: [ls, '{x}']}}\ntools: {}", "takes no parameters"),
+    ("mcp_servers: {s: {command: [ls, '{x}']}}\ntools: {}", "cannot contain a parameter"),
     ("mcp_servers: {s: {command: [nobody-has-this]}}\ntools: {t: {mcp: {server: s, tool: x}}}", "no program 'nobody"),
     ("mcp_servers: {s: {url: 'http://tools.example.org/mcp'}}\ntools: {}", "plain http"),
     ("mcp_servers: {s: {url: 'https://me:secret@x.org/mcp'}}\ntools: {}", "user name or password"),
-    ("mcp_servers: {s: {command: [ls], token: X}}\ntools: {}", "is for an address"),
+    ("mcp_servers: {s: {command: [ls], token: X}}\ntools: {}", "is only for a server with a `url`"),
     (
         "mcp_servers: {s: {url: 'http://127.0.0.1/m', token: NOT_SET}}\ntools: {t: {mcp: {server: s, tool: x}}}",
         "not set",
@@ -214,7 +214,7 @@ WRONG = [
     (SERVER + "tools: {t: {mcp: {server: s, tool: x, arguments: {a: '{b}'}}}}", "parameter 'b'"),
     (
         SERVER + "tools: {t: {mcp: {server: s, tool: x, arguments: {}}, parameters: {p: {type: path}}}}",
-        "no argument uses it",
+        "no argument uses this parameter",
     ),
     ("mcp_servers: {s: {command: [ls], shell: true}}\ntools: {}", "unknown key 'shell'"),
 ]
@@ -232,7 +232,7 @@ def test_a_wrong_file_is_refused_with_the_place(bench, text, cause):
 def test_a_server_that_no_tool_names_is_noted(bench):
     (bench.folder / "tools.yaml").write_text("mcp_servers: {s: {command: [ls]}}\ntools: {}")
     loaded = load_tools(bench.folder / "tools.yaml", environment=calling.ENVIRONMENT)
-    assert "nothing is bound to the server s" in loaded.notices[0]
+    assert "nothing uses the server s" in loaded.notices[0]
 
 
 def test_parameters_are_filled_in_once_and_keep_their_type():
@@ -329,10 +329,10 @@ async def test_a_server_that_listens_is_called_with_its_token(bench, monkeypatch
         done = await bench.call(toolset, title="it")
         assert (done.outcome, done.output) == (ToolOutcome.SUCCEEDED, "Fix it 1 ['bug']")
         done = await bench.call(toolset, title="big")
-        assert (done.outcome, done.reason) == (ToolOutcome.BROKEN, "the server sent too much")
+        assert (done.outcome, done.reason) == (ToolOutcome.BROKEN, "the server sent more data than Replan accepts")
         monkeypatch.setitem(calling.ENVIRONMENT, "TRACKER_TOKEN", "another-t0ken-0123456789")
         done = await bench.call(toolset, title="it")
-        assert (done.outcome, done.reason) == (ToolOutcome.PERMANENT, "the server answered with status 401")
+        assert (done.outcome, done.reason) == (ToolOutcome.PERMANENT, "the server answered with HTTP status 401")
         monkeypatch.delitem(calling.ENVIRONMENT, "TRACKER_TOKEN")
         done = await bench.call(toolset, title="it")
         assert done.outcome is ToolOutcome.PERMANENT

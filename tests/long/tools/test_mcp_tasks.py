@@ -30,7 +30,7 @@ def tasks(bench, status):
     ("status", "outcome", "output", "reason"),
     [
         ("completed", ToolOutcome.SUCCEEDED, "done after a while", ""),
-        ("said_no", ToolOutcome.FAILED, "done after a while", "the tool says that it failed"),
+        ("said_no", ToolOutcome.FAILED, "done after a while", "the server reports that the tool failed"),
         ("failed", ToolOutcome.BROKEN, "", f"{ERROR}the tracker is closed"),
         ("cancelled", ToolOutcome.FAILED, "", "the server has cancelled the task"),
         ("input_required", ToolOutcome.FAILED, "", "the task asks for input, which no step can give"),

@@ -228,7 +228,9 @@ async def test_no_object_is_written_into_another_repository_that_a_tool_has_put_
     before = sorted(other.rglob("*"))
     (repo / "secret").write_text("secret")
     taken = await take(bench, "s2", first.id)
-    assert taken.notice == "no commit was made: the workspace has another repository than at the start of the run"
+    assert (
+        taken.notice == "no commit was made: the git repository of the workspace is not the one at the start of the run"
+    )
     assert sorted(other.rglob("*")) == before
 
 
@@ -254,7 +256,7 @@ async def test_a_repository_that_makes_git_wait_costs_one_time_limit_for_all_com
     with (repo / ".git" / "config").open("a") as config:
         config.write(settings)
     taken = await take(bench)
-    assert taken.notice == f"no commit was made: git took longer than 0.5 s, at last for {command}"
+    assert taken.notice == f"no commit was made: git took longer than 0.5 s, the last command was {command}"
     assert taken.id.startswith("listing:")
 
 
@@ -303,7 +305,7 @@ async def test_a_repository_whose_path_has_a_line_end_has_a_listing(bench):
     bench.workspace.mkdir()
     git(bench.workspace, "init", "-q")
     taken = await take(bench)
-    assert taken.notice == "no commit was made: the repository's path has a line end"
+    assert taken.notice == "no commit was made: the repository's path contains a line break"
 
 
 async def test_a_repository_without_a_commit_and_a_linked_work_tree_have_snapshots_too(bench):
@@ -359,10 +361,10 @@ async def test_too_many_files_are_a_notice_and_not_a_hang(bench, monkeypatch):
     for number in range(5):
         (bench.workspace / str(number)).touch()
     taken = await take(bench)
-    assert taken == WorkspaceSnapshot(id="", notice="changes are not known: there are more than 3 files")
+    assert taken == WorkspaceSnapshot(id="", notice="the changes are not known: the folder has more than 3 files")
     monkeypatch.setattr(listing, "FILES_MAX", 100)
     (bench.workspace / ("a/" * 70)).mkdir(parents=True)
-    assert (await take(bench)).notice == "changes are not known: folders are nested over 64 deep"
+    assert (await take(bench)).notice == "the changes are not known: the folders are nested more than 64 deep"
 
 
 async def test_a_listing_that_is_not_kept_any_more_is_a_notice(bench, monkeypatch):
@@ -371,7 +373,7 @@ async def test_a_listing_that_is_not_kept_any_more_is_a_notice(bench, monkeypatc
     (bench.workspace / "a").touch()
     await take(bench, "s2", first.id)
     third = await take(bench, "s3", first.id)
-    assert (third.changed, third.notice) == (None, "the snapshot to compare with is not there any more")
+    assert (third.changed, third.notice) == (None, "the snapshot to compare with no longer exists")
     for bad in ("listing:../../x", "--output=x", "HEAD"):
         assert (await take(bench, "s4", bad)).changed is None
 

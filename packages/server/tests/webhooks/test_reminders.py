@@ -58,8 +58,8 @@ def test_those_who_are_asked_get_links_and_others_are_not_told():
         assert data["log"]["asked_people"] == people
         assert data["log"]["question"] == "abcd2345/q1"
         assert "answer_links" not in data["log"]
-    assert told(reminded, "ops")["follows"] == "Unless it is answered by 1970-01-01T00:00:20Z, bob is asked."
-    assert told(asked, "ops")["follows"] == "Unless it is answered by 1970-01-01T00:00:10Z, a reminder is sent."
+    assert told(reminded, "ops")["follows"] == "If nobody answers by 1970-01-01T00:00:20Z, bob is asked."
+    assert told(asked, "ops")["follows"] == "If nobody answers by 1970-01-01T00:00:10Z, a reminder is sent."
     assert told(escalated, "ops")["follows"] == "Nobody else is asked: the run waits until somebody answers."
     assert "follows" not in told(question_asked(), "ops")
 

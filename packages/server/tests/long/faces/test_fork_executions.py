@@ -18,14 +18,18 @@ RULES = {
     "git": [
         ({"at": ASKED}, REFUSED, "there is no snapshot of the workspace at record"),
         ({"at": "nowhere/r1.v1.a1"}, REFUSED, "the run has no attempt 'nowhere/r1.v1.a1'"),
-        ({"at": MADE, "policy": "belief"}, REFUSED, "runs of this kind take no other policy"),
-        ({"at": MADE, "workflow": "search"}, REFUSED, "runs of this kind take no other workflow"),
+        ({"at": MADE, "policy": "belief"}, REFUSED, "a fork of this kind of run cannot use another policy"),
+        ({"at": MADE, "workflow": "search"}, REFUSED, "a fork of this kind of run cannot use another workflow"),
         ({"at": MADE, "max_calls": 10**6}, REFUSED, "clients may not go above"),
         ({"at": MADE}, OK, ["given", ".gitattributes", "made"]),
         ({"at": SENT}, OK, ["given", ".gitattributes", "made", "log"]),
     ],
     "plain": [
-        ({"at": MADE}, REFUSED, "the workspace is no git repository, and has changed since the place of the fork"),
+        (
+            {"at": MADE},
+            REFUSED,
+            "the workspace is not a git repository, and has changed since the record at which you fork",
+        ),
         ({"at": SENT}, OK, ["given", "made", "log"]),
     ],
 }
