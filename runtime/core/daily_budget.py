@@ -19,7 +19,7 @@ HOME = ""
 
 
 class BudgetSource(Protocol):
-    """A source of the limits for the current day. They may change while a journal is open."""
+    """A source of the limits for the current day. The limits may change while a journal is open."""
 
     def current(self) -> "HomeBudget":
         """Return the limits of a UTC day.

@@ -135,7 +135,8 @@ class Takeover(NamedTuple):
     """The first events of a driver after its claim."""
 
     facts: list[tuple[Any, int | None]]
-    """The events, with the posted message that each event consumes, if any. All are applied before the first decision.
+    """The events, with the posted message that each event consumes, if any. All events are applied before the first
+    decision.
     """
     taken: list[Mailed]
     """The posted messages from which the events were made."""

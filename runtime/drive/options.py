@@ -144,7 +144,7 @@ ChangeSignal = Callable[[], Awaitable[None]]
 
 
 class Polling:
-    """A signal that polls the journal for commits. It is for the only driver in a process."""
+    """A signal that polls the journal for commits. It is used if the process has only one driver."""
 
     def __init__(self, journal: Journal[Any], seconds: float) -> None:
         self._journal, self._seconds, self._version = journal, seconds, -1
@@ -198,8 +198,8 @@ class DriveOptions:
     changed: ChangeSignal | None = None
     """The signal that wakes the driver when there may be a message in the inbox; None polls the journal."""
     rest_after: float | None = None
-    """A hosted run is released if it waits for a time that is more than this many seconds away. None for a run in the
-    foreground.
+    """A hosted run is released if it waits for a time that is more than this many seconds away. None means that the run
+    is in the foreground and is not released.
     """
     at_once: bool = False
     """Whether a person has resumed the run and wants it to stop waiting."""

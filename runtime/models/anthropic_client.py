@@ -36,9 +36,9 @@ class AnthropicModel(HttpModel):
     """A model behind the Messages API. Use `open_anthropic`.
 
     For a structured reply, the request contains a tool, and the reply is the input of the tool call. The first request
-    demands a call of the tool. If the server refuses this, the next request only offers the tool. If this is refused
-    too, plain text is requested. With thinking on, a tool call cannot be demanded, so the first request only offers the
-    tool.
+    demands a call of the tool. If the server refuses the demand, the next request only offers the tool. If the server
+    refuses the tool too, plain text is requested. If thinking is on, a tool call cannot be demanded, so the first
+    request only offers the tool.
     """
 
     modes = ("tool", "tool_offered", "text")

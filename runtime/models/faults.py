@@ -207,7 +207,8 @@ def error_fault(error: Any, *, begun: bool, secret: str) -> Fault:
     """Return the fault for an error in an answer with status 200, or in its event stream.
 
     `begun` says that the model has already written something. The provider may have charged the written part, so the
-    fault is then a server error. Otherwise the error counts as an answer with the status that it names.
+    fault is then a server error. If the model has written nothing, the error counts as an answer with the status that
+    it names.
     """
     message, code = error_of(json.dumps({"error": error}).encode())
     status = None if begun else status_named_by(error)

@@ -67,7 +67,7 @@ def certificates_for(url: str) -> ssl.SSLContext | bool:
 
 
 def _check_proxies() -> None:
-    """Raise `UsageProblem` for a proxy whose host cannot be a name. Otherwise each call would fail."""
+    """Raise `UsageProblem` for a proxy whose host cannot be a name. With such a proxy, each call would fail."""
     for scheme, address in getproxies().items():
         try:
             valid = scheme == "no" or is_name(urlsplit(address).hostname or "")

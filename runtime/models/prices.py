@@ -39,7 +39,7 @@ _SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:
 def price_in_list(provider: str, model: Any, at: float) -> Price | None:
     """Return the price of a listed model on a day; None if a call can cost more than its tokens.
 
-    That is the case for a model that is not priced by tokens. It is also the case for a model that searches the web
+    A call can cost more if the model is not priced by tokens. It can also cost more if the model searches the web
     without a request for it, unless the list has a price per request.
     """
     day = datetime.fromtimestamp(at, UTC)

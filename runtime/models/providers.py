@@ -343,7 +343,7 @@ def sends_cache_fields(setting: PromptCache, base_url: str) -> bool:
 def matches_marks_only(model: str) -> bool:
     """Return whether a model's cache matches only marked prefixes.
 
-    This is so for GPT-5.6 and later. The name may have a provider's prefix.
+    GPT-5.6 and later models have such a cache. The name may have a provider's prefix.
     """
     matched = _GPT.fullmatch(model)
     return matched is not None and (int(matched[1]), int(matched[2] or 0)) >= _MARKED_FROM

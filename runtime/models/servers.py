@@ -1,7 +1,7 @@
 """The knowledge of a home about the servers of its models: refused parameters, costs of errors, and rate limits.
 
 A rate limit is a window: a number of requests, and the time at which all of them are available again. For a bucket that
-refills continuously, this is the time when the bucket is full. So one rule works for windows and buckets.
+refills continuously, this is the time when the bucket is full. So the same rule works for windows and buckets.
 """
 
 import fcntl
@@ -75,7 +75,8 @@ class Window(Value):
     resets_at: float
     """The time when all requests or tokens are available again, in UTC seconds since 1970."""
     is_reported: bool = True
-    """Whether an answer has reported `resets_at`. If not, `resets_at` is `RESET_MAX` after `began`."""
+    """Whether an answer has reported `resets_at`. If no answer has, `resets_at` is `RESET_MAX` seconds after `began`.
+    """
 
 
 class ServerLimits(Value):

@@ -30,7 +30,7 @@ def name_of(pid: int) -> str:
     """Return a process's name: `HOST/NAMESPACE/PID/BIRTH`.
 
     NAMESPACE distinguishes containers that count their processes separately. BIRTH distinguishes processes that had the
-    same number. Each of these two parts is empty if the system does not provide it.
+    same number. NAMESPACE or BIRTH is empty if the system does not provide it.
     """
     return f"{socket.gethostname()}/{_namespace()}/{pid}/{_birth(pid)}"
 

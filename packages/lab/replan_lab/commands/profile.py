@@ -63,11 +63,11 @@ def profile(
     """Measure a model on shipped tasks, and write the settings that suit it.
 
     Each of up to 60 short problems is planned once with the workflow `search`. The command prints each step's form
-    errors, and its success at the first attempt and after a finding. It prints the mean calls and cost of a plan. It
-    writes the settings that do best in a simulation with the model's odds, as a workflow file. Later runs of the model
-    start from its counts, which the home stores. Results are stored in a folder beside FILE. After an interruption, the
-    same command continues. Exit 5: the limit was reached before all tasks were planned; the settings then come from the
-    planned tasks.
+    errors, and its success at the first attempt and after a finding. It also prints the mean calls and cost of a plan.
+    It writes a workflow file with the settings that do best in a simulation with the model's odds. Later runs of the
+    model start from its counts, which the home stores. Results are stored in a folder beside FILE. After an
+    interruption, the same command continues. Exit 5: the limit was reached before all tasks were planned; the settings
+    then come from the planned tasks.
     """
     if not model:
         raise UsageProblem("no model is named", place="--model", hint="a profile calls a model only if you name it")

@@ -9,8 +9,8 @@ different facts:
 - *informed*: the facts that the policy `belief` sees. These are the code of each finding, whether this code repeats the
   previous code, and whether a step that was redone from the same inputs made the same artifact. From these facts and
   the world's own parameters, the planner computes the exact belief over cause, difficulty, wrong artifacts and
-  findings. It looks one step ahead, and redoes the steps with the largest chance of success per call. This
-  planner is good, but not a proven upper bound.
+  findings. It looks one step ahead, and redoes the steps with the largest chance of success per call. This planner is
+  good, but its success is not a proven upper bound.
 
 Each bound is computed for several prices of a call, so it is a curve of success against mean calls. The bounds do not
 model malformed replies, several causes, findings that name another level, visit budgets, and the rejections of a level

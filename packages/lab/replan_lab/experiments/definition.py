@@ -106,7 +106,7 @@ class Seeds(Config):
 
 
 class Spending(Config):
-    """The budget of the whole experiment. If it is spent, the experiment ends early, and the report says so."""
+    """The budget of the whole experiment. If the budget is spent, the experiment ends early, and the report says so."""
 
     calls: Count | None = None
     """Model calls. A trial begins only if the remaining calls cover its limit."""

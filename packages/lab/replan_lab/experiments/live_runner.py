@@ -28,7 +28,7 @@ async def run_live(
     """Run the trials without a result, and continue interrupted trials. Return all trials, in order.
 
     Raises:
-        UsageProblem: the provider refuses the calls of a trial. It would refuse the other trials too.
+        UsageProblem: the provider refuses the calls of a trial. The provider would refuse the other trials too.
     """
     progress = ExperimentProgress(prepared, store, on_trial)
     open_trials, results = _OpenTrials(progress), progress.trials

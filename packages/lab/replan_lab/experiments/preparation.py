@@ -179,7 +179,7 @@ def prepare(path: Path, installation: Installation, *, skip_broken: bool = False
     """Return the experiment in a file. With `skip_broken`, problems that cannot be read are left out.
 
     Raises:
-        UsageProblem: the experiment has an error. Its place is that of the first error.
+        UsageProblem: the experiment has an error; the place of the first error is named.
     """
     experiment, document = load_experiment(path, Experiment)
     problems, notices = read_problems(experiment.problems, document, skip_broken=skip_broken)

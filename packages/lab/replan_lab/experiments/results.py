@@ -213,7 +213,7 @@ class Header(Value):
     schema_version: Literal[1] = SCHEMA_VERSION
     """The version of the format of header and lines. Results of another version are refused."""
     release: str
-    """The release of the program that began the experiment. Another release does not continue it."""
+    """The release of the program that began the experiment. Another release does not continue the experiment."""
     name: str
     definition: str
     """A hash of everything that the trials depend on."""

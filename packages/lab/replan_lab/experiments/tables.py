@@ -148,7 +148,7 @@ def is_success(trial: Trial) -> bool:
 def success_by(trials: Sequence[Trial], calls: int) -> int:
     """Return the number of trials that succeed within this number of calls.
 
-    It equals the success with that budget if the decisions of the search do not depend on the budget.
+    The number equals the success with this budget of calls, if the decisions of the search do not depend on the budget.
     """
     return sum(1 for trial in trials if is_success(trial) and trial.calls <= calls)
 

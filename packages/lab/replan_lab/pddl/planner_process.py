@@ -1,8 +1,8 @@
 """The program that calls a planner of unified-planning: `python -m replan_lab.pddl.planner_process ENGINE`.
 
 It reads the domain and the problem as JSON from standard input, and prints `{"actions": [...]}` or `{"problem": WHY}`.
-An empty ENGINE means any installed planner that supports the problem. It is a separate process, because a planner
-cannot be stopped in any other way.
+An empty ENGINE means any installed planner that supports the problem. The program is a separate process, because a
+planner cannot be stopped in any other way.
 """
 
 import json

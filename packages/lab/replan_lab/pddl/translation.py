@@ -3,8 +3,8 @@
 Each action becomes a step that cannot fail and that waits for the step before it. An atom becomes a token. If some
 condition requires that an atom does not hold, a second token represents the atom's absence. The alternatives of `oneof`
 become outcomes. A conditional effect becomes an unconditional effect, or is left out, if its condition has the same
-value in all possible states. If the states differ, the action becomes one step for each case. Tokens that count the
-actions then order the steps.
+value in all possible states. If the condition's value differs between the states, the action becomes one step for each
+case. Tokens that count the actions then order the steps.
 """
 
 from collections.abc import Iterable, Sequence

@@ -43,8 +43,8 @@ class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the 
     """Validates sequential plans with the guards of plans, at the level `medium`.
 
     It supports action-based problems with types, negative conditions, equality and conditional effects, but without
-    metrics. A plan may have at most `ACTIONS_MAX` actions. If it cannot judge a plan, the status is UNKNOWN, with the
-    reason in the log.
+    metrics. A plan may have at most `ACTIONS_MAX` actions. If the validator cannot judge a plan, the status is UNKNOWN,
+    and the log has the reason.
     """
 
     def __init__(self, **options: Any) -> None:  # noqa: ARG002 -- the library gives an environment, which is not needed

@@ -168,8 +168,8 @@ class AuthorProfile(Config):
     spread evenly.
     """
     texts_vary: Share = 0.0
-    """The probability that an artifact above the plan has a wording of its own, different from all others. If it is
-    above 0, a recon also lists a word of the problem. The word depends on the recon's view.
+    """The probability that an artifact above the plan has a wording of its own, different from all others. If the
+    probability is above 0, a recon also lists a word of the problem. The word depends on the recon's view.
     """
     meanings_vary: Share = 0.0
     """The probability that the typed fields of an artifact above the plan (problem type, strategy, words) are random,

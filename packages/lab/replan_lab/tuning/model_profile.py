@@ -298,8 +298,8 @@ def divide_calls(calls: int | None, tasks: int) -> int:
 def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
     """Return the workflow keys for the settings of model calls.
 
-    The model is measured with these keys, and the written workflow has them too. They choose the prompts for a small
-    context window, and the largest number of tokens in a reply.
+    The model is measured with these keys, and the written workflow has them too. These keys choose the prompts for a
+    small context window, and the largest number of tokens in a reply.
     """
     keys: dict[str, Any] = {"model_settings": {"compact": True}} if compact else {}
     return keys | ({} if output_tokens is None else {"output_tokens_max": output_tokens})

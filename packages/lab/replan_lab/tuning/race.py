@@ -1,8 +1,8 @@
 """Races entrants in rungs within one limit. Each rung tries the better half of the previous rung's entrants.
 
-An entrant is a workflow with a policy. It is tried with the largest cap. These trials also show the result with each
-smaller cap (`equal_calls.py`). Each rung is an experiment of `replan lab experiment`. Its definition and results are
-files, so an interrupted race continues where it stopped, and no trial is paid for twice.
+An entrant is a workflow with a policy. An entrant is tried with the largest cap. These trials also show the result with
+each smaller cap (`equal_calls.py`). Each rung is an experiment of `replan lab experiment`. Its definition and results
+are files, so an interrupted race continues where it stopped, and no trial is paid for twice.
 """
 
 import math
@@ -51,8 +51,8 @@ class Entrant:
 
     name: str
     search: str | None
-    """The search, if it divides its calls among branches, so that the entrant must be tried with each cap. None for any
-    other search.
+    """The search, if it divides its calls among branches, so that the entrant must be tried with each cap. None means
+    any other search.
     """
     keys: Mapping[str, Any]
 

@@ -42,7 +42,8 @@ class EditRequest:
     policy: str = ""
     """The name of a shipped policy, or the path of a file; empty for the recorded policy."""
     named: bool = False
-    """Whether the user has named the runs. If so, the workflow applies to all these runs, even if it has another name.
+    """Whether the user has named the runs. If so, the edited workflow applies to all these runs, even if their own
+    workflow has another name.
     """
     plugins: tuple[str, ...] = ()
 

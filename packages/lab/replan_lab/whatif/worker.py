@@ -2,7 +2,7 @@
 
 The command is `python -m replan_lab.whatif.worker`. The worker is a separate process, so that a guard that never ends
 can be killed, and so that another checkout can be used. The first line of its input is the edit, and each further line
-is a run. It writes one line of JSON for each input line.
+is a run. The worker writes one line of JSON for each input line.
 """
 
 import os
