@@ -136,16 +136,16 @@ class _Copying(NamedTuple):
             return {run: done for copy in copies for run, done in self._add([copy]).items()}
         done, refused = dict[str, Copied](), list[str]()
         for copy, result in zip(copies, results, strict=True):
+            run = copy.head.run
             if isinstance(result, bool):
-                done[copy.head.run] = Copied(copy.head.run, result)
+                done[run] = Copied(run, result)
                 continue
-            refused.append(copy.head.run)
+            refused.append(run)
             if isinstance(result, RunMoved):
-                why = f"{place} refuses run {copy.head.run!r}, which it has moved to {result.place}"
+                why = f"{place} has moved run {run!r} to {result.place}, so the run stays in {here}"
             else:
-                why = f"{place} already has another run {copy.head.run!r}"
-            problem = f"{why}; the run stays in {here}"
-            done[copy.head.run] = Copied(copy.head.run, new=False, problem=problem)
+                why = f"{place} already has another run {run!r}, so this run stays in {here}"
+            done[run] = Copied(run, new=False, problem=why)
         if refused:
             takes_back = [RunOperation("keep", run, lambda locked: rules.keep(locked, place)) for run in refused]
             for left in filter(None, self.source.carry_out(takes_back)):

@@ -44,7 +44,7 @@ class AcquisitionOrder(BaseModel):
     goal: Annotated[str, Field(min_length=1, max_length=GOAL_BYTES_MAX)] = Field(
         description="The purpose of the schema, in a sentence."
     )
-    profile: _Name = Field(description="The name of a profile in the offer.")
+    profile: _Name = Field(description="The name of a profile that the server offers.")
     documents: _Name | None = Field(
         default=None,
         description="The name of a folder of documents. Without it, the search service of the settings is used, if "

@@ -194,7 +194,7 @@ def heat(tmp_path):
 def test_a_profile_and_documents_of_ones_own_are_used_with_their_decimal_commas(replan, heat):
     done = replan(*heat, "--json", "--set", "heat.houses=84")
     assert done.exit_code == 0, done.stdout + done.stderr
-    assert "bild.txt: left out, because it is not text" in done.stderr
+    assert "bild.txt: left out, because the file is not text" in done.stderr
     shown = results(json.loads(done.stdout))
     assert shown["cost"]["value"] == pytest.approx(1_250_000 * 0.1185)
     assert shown["each"]["value"] == pytest.approx(1_250_000 * 0.1185 / 84)

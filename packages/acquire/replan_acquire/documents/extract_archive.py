@@ -44,7 +44,7 @@ _CODECS = (
 
 
 class DocumentRefused(Exception):
-    """The document cannot be read. The message is the reason, such as `it is empty`."""
+    """The document cannot be read. The message is the reason, such as `the file is empty`."""
 
 
 def prepare_readers(wanted: str) -> None:
@@ -82,13 +82,13 @@ def _check_beginning(wanted: str, content: bytes) -> None:
     """Check the first bytes of a document against its format. Raises `DocumentRefused`."""
     is_zip = content.startswith(b"PK")
     if not content:
-        raise DocumentRefused("it is empty")
+        raise DocumentRefused("the file is empty")
     if wanted in {"docx", "xlsx", "zip"} and not is_zip:
         old = content.startswith(b"\xd0\xcf\x11\xe0")
-        cause = "it is encrypted, or it has an old format (OLE)" if old else f"its format is not {wanted.upper()}"
-        raise DocumentRefused(cause)
+        other = f"the file's format is not {wanted.upper()}"
+        raise DocumentRefused("the file is encrypted, or it has an old format (OLE)" if old else other)
     if wanted == "pdf" and b"%PDF-" not in content[:1024]:
-        raise DocumentRefused("it is not a PDF file")
+        raise DocumentRefused("the file is not a PDF file")
 
 
 def open_archive(content: bytes) -> zipfile.ZipFile:
@@ -96,10 +96,10 @@ def open_archive(content: bytes) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, OverflowError, RuntimeError) as error:
-        raise DocumentRefused(f"its ZIP directory is damaged ({error})") from None
+        raise DocumentRefused(f"the file's ZIP directory is damaged ({error})") from None
     size = sum(entry.file_size for entry in archive.infolist())
     if size > UNPACKED_BYTES_MAX:
-        raise DocumentRefused(f"it unpacks to more than {UNPACKED_BYTES_MAX // 2**20} MiB")
+        raise DocumentRefused(f"the unpacked file has more than {UNPACKED_BYTES_MAX // 2**20} MiB")
     return archive
 
 
@@ -107,10 +107,10 @@ def describe_dangers(content: bytes) -> list[str]:
     """Return notices about the macros and links of an office document. The reader ignores macros and links."""
     archive = open_archive(content)
     names = archive.namelist()
-    notices = ["its macros are not run"] if any(name.endswith("vbaProject.bin") for name in names) else []
+    notices = ["the file's macros are not run"] if any(name.endswith("vbaProject.bin") for name in names) else []
     relations = (archive.read(name) for name in names if name.endswith(".rels"))
     if any(name.startswith("xl/externalLinks/") for name in names) or any(map(_leads_outside, relations)):
-        notices.append("its links to other files are not followed")
+        notices.append("the file's links to other files are not followed")
     return notices
 
 
@@ -128,11 +128,11 @@ def _members(content: bytes, outer: str, depth: int) -> Iterator[Part]:
     archive = open_archive(content)
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MEMBERS_MAX:
-        yield {"name": outer, "problem": f"only the first {MEMBERS_MAX} of its {len(entries):,} files are read"}
+        yield {"name": outer, "problem": f"only the first {MEMBERS_MAX} of the {len(entries):,} files are read"}
     for entry in entries[:MEMBERS_MAX]:
         name = _inner(outer, entry.filename)
         if entry.flag_bits & 1:
-            yield {"name": name, "problem": "it is protected by a password"}
+            yield {"name": name, "problem": "the file is protected by a password"}
             continue
         if _format_of(entry.filename) is None:
             yield {"name": name, "problem": "left out, because files of its type are not read"}
@@ -141,7 +141,7 @@ def _members(content: bytes, outer: str, depth: int) -> Iterator[Part]:
             # `ZipExtFile` gives no more bytes than the directory states, so the check above holds.
             inside = archive.read(entry)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
-            yield {"name": name, "problem": f"it is damaged ({' '.join(str(error).split())[:100]})"}
+            yield {"name": name, "problem": f"the file is damaged ({' '.join(str(error).split())[:100]})"}
             continue
         yield from _inner_parts(entry.filename, inside, name, depth + 1)
 
@@ -161,11 +161,11 @@ def _inner_parts(filename: str, content: bytes, name: str, depth: int) -> Iterat
         yield {"name": name, "problem": "left out, because files of its type are not read"}
     elif wanted == "text":
         if len(content) > TEXT_BYTES_MAX:
-            yield {"name": name, "problem": f"left out, because it has more than {TEXT_BYTES_MAX // 1024} KiB"}
+            yield {"name": name, "problem": f"left out, because the file has more than {TEXT_BYTES_MAX // 1024} KiB"}
         else:
             yield {"name": name, "raw": base64.b64encode(content).decode()}
     elif depth > NESTED_MAX:
-        yield {"name": name, "problem": f"left out, because it is nested more than {NESTED_MAX} levels deep"}
+        yield {"name": name, "problem": f"left out, because the file is nested more than {NESTED_MAX} levels deep"}
     else:
         try:
             yield from _parts(wanted, content, name, depth)
@@ -174,18 +174,15 @@ def _inner_parts(filename: str, content: bytes, name: str, depth: int) -> Iterat
         except (MemoryError, RecursionError):
             raise
         except Exception as error:  # noqa: BLE001 - as in `extract_main`: one damaged file leaves the others
-            message = " ".join(str(error).split())[:100]
-            yield {
-                "name": name,
-                "problem": f"it is damaged, or it has another format ({type(error).__name__}: {message})",
-            }
+            found = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
+            yield {"name": name, "problem": f"the file is damaged, or it has another format ({found})"}
 
 
 def _message(content: bytes, outer: str, depth: int) -> Iterator[Part]:
     message = email.message_from_bytes(content, policy=email.policy.default)
     assert isinstance(message, EmailMessage)
     if not message.keys():
-        raise DocumentRefused("it is not an e-mail: it has no header")
+        raise DocumentRefused("the file is not an e-mail, because it has no header")
     blocks: list[Part] = [
         {"kind": "text", "place": f"header {name}", "text": f"{name}: {' '.join(str(message[name]).split())}"}
         for name in _HEADERS
@@ -199,7 +196,7 @@ def _message(content: bytes, outer: str, depth: int) -> Iterator[Part]:
     yield {"name": outer, "title": title, "language": "", "blocks": blocks}
     attached = list(message.iter_attachments()) if message.is_multipart() else []
     if len(attached) > MEMBERS_MAX:
-        yield {"name": outer, "problem": f"only its first {MEMBERS_MAX} attachments are read"}
+        yield {"name": outer, "problem": f"only the first {MEMBERS_MAX} attachments are read"}
     for number, part in enumerate(attached[:MEMBERS_MAX], 1):
         if part.get_content_type() == "message/rfc822":
             inside = part.get_content()

@@ -65,12 +65,12 @@ class _Reading:
 def read(content: bytes) -> Mapping[str, Any]:
     """Return the blocks of a document. Raises `DocumentRefused` if the file is not a Word document."""
     if "word/document.xml" not in open_archive(content).namelist():
-        raise DocumentRefused("it is not a DOCX file: it has no word/document.xml")
+        raise DocumentRefused("the file is not a DOCX file, because it has no word/document.xml")
     try:
         document = docx.Document(io.BytesIO(content))
     except (PackageNotFoundError, KeyError, ValueError) as error:
         message = " ".join(str(error).split())[:120]
-        raise DocumentRefused(f"it is damaged, or it has another format ({message})") from None
+        raise DocumentRefused(f"the file is damaged, or it has another format ({message})") from None
     body = document.element.body
     if any(not item.isdigit() or int(item) > SPAN_MAX for item in document.element.xpath("//w:gridSpan/@w:val")):
         raise DocumentRefused(f"a cell of a table spans more than {SPAN_MAX} columns")
@@ -90,14 +90,14 @@ def read(content: bytes) -> Mapping[str, Any]:
     )
     blocks = [*reading.blocks, *itertools.islice(beside, BLOCKS_MAX + 1)]
     if cut or len(blocks) > BLOCKS_MAX:
-        notices.append("only its first parts are read, because it has too many parts")
+        notices.append("only the first parts are read, because the file has too many parts")
         del blocks[BLOCKS_MAX:]
     notices += (
         [f"a table that is nested more than {TABLES_DEEP_MAX} levels deep is not read"] if reading.too_deep else []
     )
     notices += _unread_notices(body)
     if not any(block["kind"] == "table" or block["text"] for block in blocks):
-        raise DocumentRefused("it has no text" + "".join(f"; {notice}" for notice in notices))
+        raise DocumentRefused("the file has no text" + "".join(f"; {notice}" for notice in notices))
     properties = document.core_properties
     title = "" if properties.title == "Word Document" else properties.title
     return {"title": title, "language": (properties.language or "")[:10], "blocks": blocks, "notices": notices}

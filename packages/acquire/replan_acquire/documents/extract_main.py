@@ -128,7 +128,7 @@ def main(wanted: str, module: str = "", plugin: str = "") -> None:
         reader = _prepare(module) if module else None
     except Exception as error:  # noqa: BLE001 - the distribution's own code runs here
         message = " ".join(str(error).split())[:_CAUSE_CHARACTERS]
-        _write({"problem": f"its reader {plugin} cannot be loaded: {type(error).__name__}: {message}"})
+        _write({"problem": f"the reader {plugin} cannot be loaded: {type(error).__name__}: {message}"})
         return
     try:
         confine(seconds=SECONDS_MAX, memory_bytes=MEMORY_BYTES_MAX)
@@ -140,13 +140,13 @@ def main(wanted: str, module: str = "", plugin: str = "") -> None:
         parts = read_parts(wanted, content) if reader is None else [{**reader.read(content), "name": ""}]
         result: dict[str, Any] = {"parts": parts}
         if len(content) > DOCUMENT_BYTES_MAX:
-            result = {"problem": f"it has more than {DOCUMENT_BYTES_MAX // 2**20} MiB"}
+            result = {"problem": f"the file has more than {DOCUMENT_BYTES_MAX // 2**20} MiB"}
     except DocumentRefused as refused:
         result = {"problem": str(refused)}
     except MemoryError:
-        result = {"problem": f"reading it needs more than {MEMORY_BYTES_MAX // 2**20} MiB of memory"}
+        result = {"problem": f"reading the file needs more than {MEMORY_BYTES_MAX // 2**20} MiB of memory"}
     except RecursionError:
-        result = {"problem": "it is nested too deeply"}
+        result = {"problem": "the file is nested too deeply"}
     except Exception as error:  # noqa: BLE001 - what a library raises for a damaged file is not declared anywhere
         result = {"problem": _cause(error)}
     _write(result)
@@ -160,7 +160,7 @@ def _prepare(module: str) -> Any:
 
 def _cause(error: Exception) -> str:
     message = " ".join(str(error).split())[:_CAUSE_CHARACTERS]
-    return f"it is damaged, or it has another format ({type(error).__name__}{': ' if message else ''}{message})"
+    return f"the file is damaged, or it has another format ({type(error).__name__}{': ' if message else ''}{message})"
 
 
 def _read_input() -> bytes:
@@ -176,7 +176,8 @@ def _write(result: dict[str, Any]) -> None:
     except MemoryError:
         written = b""
     if not written or len(written) > OUTPUT_BYTES_MAX:
-        written = json.dumps({"problem": f"its text has more than {OUTPUT_BYTES_MAX // 2**20} MiB"}).encode()
+        problem = f"the text of the file has more than {OUTPUT_BYTES_MAX // 2**20} MiB"
+        written = json.dumps({"problem": problem}).encode()
     while written:
         written = written[os.write(1, written) :]
 

@@ -53,7 +53,7 @@ def read(content: bytes) -> Mapping[str, Any]:
     except PdfminerException as error:  # Its one argument is the error of the library below it.
         inner = error.args[0] if error.args else error
         if isinstance(inner, PDFPasswordIncorrect):
-            raise DocumentRefused("it is protected by a password") from None
+            raise DocumentRefused("the file is protected by a password") from None
         raise inner if isinstance(inner, Exception) else error from None
 
 
@@ -64,21 +64,21 @@ def _read_pages(content: bytes) -> Mapping[str, Any]:
     began = time.process_time()
     for page in _pages(document):
         if len(pages) == PAGES_MAX or time.process_time() - began > SECONDS_ENOUGH:
-            notices.append(f"only its first {len(pages)} pages are read")
+            notices.append(f"only the first {len(pages)} pages are read")
             break
         pages.append(_content(page, len(pages) + 1, notices))
         page.close()
     join_tables(pages)
     blocks = [block for page in pages for block in _blocks(page)]
     if len(blocks) > BLOCKS_MAX:
-        notices.append("only its first parts are read, because it has too many parts")
+        notices.append("only the first parts are read, because the file has too many parts")
         del blocks[BLOCKS_MAX:]
     empty = [page.number for page in pages if not page.lines]
     count = len(pages)
     if count == 0:
-        raise DocumentRefused("it has no pages")
+        raise DocumentRefused("the file has no pages")
     if len(empty) == count:
-        raise DocumentRefused(f"it has no text ({count} {'page' if count == 1 else 'pages'})")
+        raise DocumentRefused(f"the file has no text ({count} {'page' if count == 1 else 'pages'})")
     if empty:
         shown = ", ".join(map(str, empty[:10])) + (", ..." if len(empty) > 10 else "")
         notices.append(f"there is no text on {'page' if len(empty) == 1 else 'pages'} {shown} of {count}")
@@ -96,8 +96,8 @@ def _describe_dangers(document: PDF) -> list[str]:
     names, opened = (resolve1(catalog.get(key)) for key in ("Names", "OpenAction"))
     names = names if isinstance(names, dict) else {}
     acts = isinstance(opened, dict) and getattr(opened.get("S"), "name", "") != "GoTo"
-    notices = ["its actions and scripts are not run"] if acts or "AA" in catalog or "JavaScript" in names else []
-    return [*notices, "its embedded files are not read"] if "EmbeddedFiles" in names else notices
+    notices = ["the file's actions and scripts are not run"] if acts or "AA" in catalog or "JavaScript" in names else []
+    return [*notices, "the embedded files are not read"] if "EmbeddedFiles" in names else notices
 
 
 def _pages(document: PDF) -> Iterator[Page]:
@@ -126,7 +126,7 @@ def _raise_digits(layout: LTContainer[Any]) -> None:
 
 def _content(page: Page, number: int, notices: list[str]) -> PageContent:
     if sum(map(len, page.objects.values())) > OBJECTS_MAX:
-        notices.append(f"page {number} is left out, because it has more than {OBJECTS_MAX:,} objects")
+        notices.append(f"page {number} is left out, because the page has more than {OBJECTS_MAX:,} objects")
         return PageContent(number, [], [], [])
     if any(not char["upright"] for char in page.chars):
         notices.append(f"rotated text on page {number} is not read")

@@ -102,7 +102,7 @@ def _read_extracted(name: str, output: bytes) -> Extracted:
     try:
         read = _Output.model_validate_json(output)
     except ValidationError:
-        return Extracted((), (f"{name}: left out, because its reader ended without a result",))
+        return Extracted((), (f"{name}: left out, because the reader ended without a result",))
     if read.problem:
         return Extracted((), (f"{name}: left out: {_one_line(read.problem)}",))
     documents: list[Document] = []
@@ -275,7 +275,7 @@ def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted
         return Extracted((), (f"{name}: cannot be read: {(error.strerror or str(error)).lower()}",))
     try:
         if os.fstat(descriptor).st_size > DOCUMENT_BYTES_MAX:
-            return Extracted((), (f"{name}: left out: it has more than {DOCUMENT_BYTES_MAX // 2**20} MiB",))
+            return Extracted((), (f"{name}: left out: the file has more than {DOCUMENT_BYTES_MAX // 2**20} MiB",))
         output, problem = _run_process(arguments, descriptor)
     finally:
         os.close(descriptor)
@@ -315,12 +315,12 @@ def _run_process(arguments: list[str], document: int) -> tuple[bytes, str]:
             process.kill()
             process.wait()
     if slow.is_set():
-        return b"", f"reading it takes longer than {WALL_SECONDS_MAX:g} s"
+        return b"", f"reading the file takes longer than {WALL_SECONDS_MAX:g} s"
     if len(output) > OUTPUT_BYTES_MAX:
-        return b"", f"its text has more than {OUTPUT_BYTES_MAX // 2**20} MiB"
+        return b"", f"the text of the file has more than {OUTPUT_BYTES_MAX // 2**20} MiB"
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
-        return b"", f"reading it takes more than {SECONDS_MAX} s of processor time"
+        return b"", f"reading the file takes more than {SECONDS_MAX} s of processor time"
     if code:
-        memory = f"reading it may need more than {MEMORY_BYTES_MAX // 2**20} MiB of memory"
-        return b"", f"its reader has failed (exit code {code}); {memory}"
+        memory = f"reading the file may need more than {MEMORY_BYTES_MAX // 2**20} MiB of memory"
+        return b"", f"the reader has failed (exit code {code}); {memory}"
     return output, ""

@@ -54,9 +54,9 @@ def read(content: bytes) -> Mapping[str, Any]:
     archive = open_archive(content)
     names = archive.namelist()
     if "xl/workbook.xml" not in names:
-        raise DocumentRefused("it is not an XLSX file: it has no xl/workbook.xml")
+        raise DocumentRefused("the file is not an XLSX file, because it has no xl/workbook.xml")
     if sum(item.file_size for item in archive.infolist() if "/worksheets/" in item.filename) > SHEET_BYTES_MAX:
-        raise DocumentRefused(f"its sheets have more than {SHEET_BYTES_MAX // 2**20} MiB")
+        raise DocumentRefused(f"the sheets have more than {SHEET_BYTES_MAX // 2**20} MiB")
     began = time.process_time()
     stored = openpyxl.load_workbook(io.BytesIO(content), data_only=True, keep_links=False, keep_vba=False)
     written = openpyxl.load_workbook(io.BytesIO(content), keep_links=False, keep_vba=False)
@@ -68,7 +68,7 @@ def read(content: bytes) -> Mapping[str, Any]:
     missing = 0
     for number, sheet in enumerate(worksheet for worksheet in stored.worksheets if worksheet.sheet_state == "visible"):
         if number == SHEETS_MAX or time.process_time() - began > SECONDS_ENOUGH:
-            notices.append(f"only its first {number} sheets are read")
+            notices.append(f"only the first {number} sheets are read")
             break
         block, lost = _sheet(sheet, written[sheet.title], notices)
         missing += lost
@@ -77,7 +77,7 @@ def read(content: bytes) -> Mapping[str, Any]:
     if missing:
         notices.append(f"{missing} {'formula has' if missing == 1 else 'formulas have'} no stored value")
     if not blocks:
-        raise DocumentRefused("it has no text" + (f";  {notices[-1]}" if notices else ""))
+        raise DocumentRefused("the file has no text" + (f"; {notices[-1]}" if notices else ""))
     title = stored.properties.title or ""
     return {"title": title, "language": stored.properties.language or "", "blocks": blocks, "notices": notices}
 

@@ -113,7 +113,7 @@ def _walk(folder: Path, notices: list[str]) -> "Iterator[tuple[str, os.DirEntry[
             if not entry.is_dir(follow_symlinks=False):
                 yield name, entry
             elif depth == DEPTH_MAX:
-                notices.append(f"{name}: left out, because it is nested more than {DEPTH_MAX} levels deep")
+                notices.append(f"{name}: left out, because the folder is nested more than {DEPTH_MAX} levels deep")
             else:
                 below.append((name, depth + 1))
         left += reversed(below)
@@ -141,7 +141,7 @@ def read_document(folder: Path, name: str) -> tuple[Document | None, str]:
     notice = ""
     if len(content) > FILE_BYTES_MAX:
         content = content[:FILE_BYTES_MAX]
-        notice = f"{name}: only its first {FILE_BYTES_MAX // 1024} KiB are read"
+        notice = f"{name}: only the first {FILE_BYTES_MAX // 1024} KiB are read"
     document, encoding_notice = text_document(name, content, cut=bool(notice))
     return document, (notice or encoding_notice) if document is not None else encoding_notice
 

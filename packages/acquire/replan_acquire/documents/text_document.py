@@ -241,8 +241,8 @@ def text_document(name: str, content: bytes, *, cut: bool = False) -> tuple[Docu
     """
     text, encoding = _decode_text(content, cut=cut)
     if text is None:
-        return None, f"{name}: left out, because it is not text"
-    return _document(name, text), f"{name}: not UTF-8, so it is read as {encoding}" if encoding else ""
+        return None, f"{name}: left out, because the file is not text"
+    return _document(name, text), f"{name}: the file is not UTF-8, so it is read as {encoding}" if encoding else ""
 
 
 def _document(name: str, text: str) -> Document:

@@ -76,8 +76,9 @@ def check_same(first: Dimensions, second: Dimensions, verb: str) -> None:
         return
     here, there = (sorted(name for name, _ in side if name in CODES) for side in (first, second))
     if here != there and here and there:
-        cause = f"the formula {verb} {' and '.join((*here, *there))}"
-        raise Blockage(BlockCode.MIXED_CURRENCIES, f"{cause}; convert one with a field that has the rate")
+        names = " and ".join((*here, *there))
+        message = f"the formula {verb} {names}; convert one currency with a field that has the rate"
+        raise Blockage(BlockCode.MIXED_CURRENCIES, message)
     raise Blockage(BlockCode.WRONG_DIMENSION, f"the formula {verb} {describe(first)} and {describe(second)}")
 
 

@@ -34,8 +34,9 @@ def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = ""
         return Refusal(code=RefusalCode.NO_NUMBER, message=f"there is no number in {_shorten_text(text)!r}")
     if len(numbers) > 1:
         shown = tuple(" or ".join(number.shown) for number in numbers[:5])
-        cause = f"there are several numbers in {_shorten_text(text)!r}: {', '.join(shown)}"
-        return Refusal(code=RefusalCode.SEVERAL_NUMBERS, message=f"{cause}; give one, or a range such as 3-5")
+        found = ", ".join(shown)
+        message = f"{_shorten_text(text)!r} has several numbers ({found}); give one number, or a range such as 3-5"
+        return Refusal(code=RefusalCode.SEVERAL_NUMBERS, message=message)
     number = numbers[0]
     if len(number.readings) > 1:
         return _refuse_ambiguous(text, number)
@@ -190,8 +191,8 @@ class _Reader:
         named = [*form.left_out, *form.rates]
         others = [unit for unit in units if not any(self._same_thing(unit, name) for name in named)]
         if other_rate := next(iter((*others, *unknown)), ""):
-            cause = f"{_words(text, whole)!r} leaves out its rate ({', '.join(form.left_out)})"
-            return f"{cause}, but its sentence names another rate, {other_rate!r}"
+            words, left = _words(text, whole), ", ".join(form.left_out)
+            return f"{words!r} leaves out its rate ({left}), but its sentence has another rate, {other_rate!r}"
         return ""
 
     def _same_thing(self, one: str, other: str) -> bool:
@@ -210,8 +211,9 @@ def _is_in_text(text: str, start: int, end: int, spans: Sequence[tuple[int, int]
 
 
 def _refuse_cut_number(text: str, start: int, end: int) -> Refusal:
-    cause = f"the quote has only a part of {_shorten_text(text[start:end])!r}"
-    return Refusal(code=RefusalCode.QUOTE_CUT, message=f"{cause}; it must have the number with its scale and unit")
+    whole = _shorten_text(text[start:end])
+    message = f"the quote has only a part of {whole!r}; it must have the number with its scale and unit"
+    return Refusal(code=RefusalCode.QUOTE_CUT, message=message)
 
 
 def _names(value: str, given: list[WrittenNumber], text: str, number: WrittenNumber) -> bool:

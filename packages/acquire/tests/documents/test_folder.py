@@ -121,8 +121,8 @@ def test_what_cannot_be_read_is_a_notice_and_the_rest_is_searched(docs):
     assert "not text" in told["binary.txt"]
     assert "not text" in told["noise.md"]
     assert "Windows-1252" in told["latin.txt"]
-    assert "only its first 2048 KiB" in told["huge.txt"]
-    assert told["report.pdf"] == "left out: it is not a PDF file"
+    assert "only the first 2048 KiB" in told["huge.txt"]
+    assert told["report.pdf"] == "left out: the file is not a PDF file"
     assert "link" in told["outside.txt"]
     assert "not a regular file" in told["pipe.txt"]
     assert len(told) == 7
@@ -148,7 +148,7 @@ def test_the_number_and_the_size_of_documents_are_bounded(docs, monkeypatch):
     assert "left out with all later files" in list_folder(docs).notices[-1]
     monkeypatch.setattr(folder_module, "ENTRIES_MAX", 100)
     monkeypatch.setattr(folder_module, "DEPTH_MAX", 0)
-    assert "inner: left out, because it is nested more than 0 levels deep" in list_folder(docs).notices
+    assert "inner: left out, because the folder is nested more than 0 levels deep" in list_folder(docs).notices
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):

@@ -211,4 +211,4 @@ def test_a_file_with_very_many_paragraphs_is_read_in_part_and_named(monkeypatch)
         pages.text(top, f"Line at {top}.")
     found = read(bytes(pages.made.output()))
     assert len(found["blocks"]) == 3
-    assert found["notices"] == ["only its first parts are read, because it has too many parts"]
+    assert found["notices"] == ["only the first parts are read, because the file has too many parts"]

@@ -65,15 +65,15 @@ def test_a_file_with_the_suffix_of_a_plug_in_is_read_with_places(site, read):
 @pytest.mark.parametrize(
     ("name", "text", "cause"),
     [
-        ("a.note", "open", "it is damaged, or it has another format ("),
-        ("c.note", "odd", "its reader ended without a result"),
+        ("a.note", "open", "the file is damaged, or it has another format ("),
+        ("c.note", "odd", "the reader ended without a result"),
         (
             "d.bad",
             "x",
-            "its reader replan.readers bad (from note-books) cannot be loaded: ImportError: no such library",
+            "the reader replan.readers bad (from note-books) cannot be loaded: ImportError: no such library",
         ),
-        ("e.lost", "x", "its reader replan.readers lost (from note-books) cannot be loaded: ModuleNotFoundError"),
-        ("f.half", "x", "its reader replan.readers half (from note-books) cannot be loaded: AttributeError"),
+        ("e.lost", "x", "the reader replan.readers lost (from note-books) cannot be loaded: ModuleNotFoundError"),
+        ("f.half", "x", "the reader replan.readers half (from note-books) cannot be loaded: AttributeError"),
         ("g.unknown", "x", "left out, because only text"),
     ],
 )

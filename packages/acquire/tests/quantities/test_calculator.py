@@ -118,7 +118,7 @@ def test_a_cycle_is_named():
 
 
 DIMENSIONS = {
-    "a + b": "the formula adds EUR and USD; convert one with a field that has the rate",
+    "a + b": "the formula adds EUR and USD; convert one currency with a field that has the rate",
     "a * b": "the formula gives EUR*USD, but the field needs EUR",
     "a / c": "the formula gives EUR/building, but the field needs EUR",
     "min(a, c)": "the formula compares EUR and building",

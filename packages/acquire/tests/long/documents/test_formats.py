@@ -60,7 +60,7 @@ def test_pages_without_text_are_counted(tmp_path):
         return made
 
     assert read(tmp_path, "scan.pdf", bytes(pages().output())).notices == (
-        "scan.pdf: left out: it has no text (3 pages)",
+        "scan.pdf: left out: the file has no text (3 pages)",
     )
     page = pages()
     page.add_page()
@@ -75,7 +75,9 @@ def test_a_pdf_with_a_password_is_named(tmp_path):
     page = FPDF()
     page.add_page()
     page.set_encryption(owner_password="a", user_password="b")
-    assert read(tmp_path, "a.pdf", bytes(page.output())).notices == ("a.pdf: left out: it is protected by a password",)
+    assert read(tmp_path, "a.pdf", bytes(page.output())).notices == (
+        "a.pdf: left out: the file is protected by a password",
+    )
 
 
 def test_a_docx_has_paragraphs_and_cells_by_number(tmp_path):
@@ -161,14 +163,14 @@ def test_a_zip_file_is_read_as_the_documents_within_it(tmp_path):
         "all.zip/c.html",
         "all.zip/in.zip/e.txt",
     }
-    assert index.notices == ("all.zip/d.docx: its format is not DOCX",)
+    assert index.notices == ("all.zip/d.docx: the file's format is not DOCX",)
 
 
 def test_a_file_over_the_limits_is_named(tmp_path, monkeypatch):
     (tmp_path / "a.pdf").write_bytes(b"%PDF-" + b"x" * (20 * 2**20))
-    assert open_index(tmp_path).notices == ("a.pdf: left out: it has more than 20 MiB",)
+    assert open_index(tmp_path).notices == ("a.pdf: left out: the file has more than 20 MiB",)
     monkeypatch.setattr(index, "OFFICE_BYTES_MAX", 1)
-    assert "too many or too large" in open_index(tmp_path).notices[0]
+    assert "too many documents, or too large ones" in open_index(tmp_path).notices[0]
 
 
 def test_a_changed_file_is_read_anew_and_an_unchanged_one_is_not(tmp_path, monkeypatch):

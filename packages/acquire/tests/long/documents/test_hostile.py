@@ -132,7 +132,7 @@ def test_what_a_reader_writes_is_checked(tmp_path, monkeypatch, written):
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
     found = extract_file(tmp_path / "a.pdf", "a.pdf", 0, 0)
     assert found.documents == ()
-    assert found.notices == ("a.pdf: left out, because its reader ended without a result",)
+    assert found.notices == ("a.pdf: left out, because the reader ended without a result",)
 
 
 def test_a_reader_that_writes_without_end_is_ended(tmp_path, monkeypatch):

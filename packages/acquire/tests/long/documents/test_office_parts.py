@@ -151,7 +151,7 @@ def test_a_document_with_very_many_comments_is_read_in_part_and_named(tmp_path, 
     comments = "".join(f"<w:comment w:id='{n}' w:author='a'><w:p>{r('x')}</w:p></w:comment>" for n in range(1_200))
     extra = [("word/comments.xml", f"<w:comments {WORD}>{comments}</w:comments>".encode())]
     index = read(tmp_path, "a.docx", docx_file(p(r("42 vans")), extra=extra))
-    assert index.notices == ("a.docx: only its first parts are read, because it has too many parts",)
+    assert index.notices == ("a.docx: only the first parts are read, because the file has too many parts",)
     assert index.passages[0].text.startswith("42 vans")
 
 
@@ -182,7 +182,7 @@ def test_a_name_that_spans_columns_of_a_docx_is_that_of_each(tmp_path):
 def test_damaged_notes_leave_no_document_without_a_cause(tmp_path):
     content = _rebuilt(as_docx(["42 vans"]), {}, [("word/footnotes.xml", b"<w:footnotes"), ("word/comments.xml", b"")])
     [notice] = read(tmp_path, "a.docx", content).notices
-    assert notice.startswith("a.docx: left out: it is damaged")
+    assert notice.startswith("a.docx: left out: the file is damaged")
 
 
 def xlsx(tmp_path, change):
