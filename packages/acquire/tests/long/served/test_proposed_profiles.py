@@ -106,7 +106,7 @@ WRONG = {
     "an unknown field in a formula": (MORE.replace("/ use.distance", "/ use.way"), "calculator.results.per_km.formula"),
     "units that do not fit": (MORE.replace("unit: EUR/km", "unit: EUR"), "profile:14 calculator.results.per_km"),
     "a name of a path": (MORE.replace("van_cost", "../van_cost"), "profile:1 name"),
-    "the name of a shipped one": (MORE.replace("van_cost", "market_size"), "is a profile of this server already"),
+    "the name of a shipped one": (MORE.replace("van_cost", "market_size"), "this server already has a profile"),
     "too much": (MORE + "# " + "x" * 70_000, "more than 64 KiB"),
     "markup": (MORE.replace("van_cost", "<script>alert(1)</script>"), "profile:1 name"),
 }
@@ -144,7 +144,7 @@ async def test_a_kept_profile_is_replaced_only_where_a_person_says_so(tmp_path, 
 async def test_a_model_without_proposals_and_unknown_names_are_said_on_the_form(tmp_path, docs):
     async with serving(tmp_path, docs, hosts=False) as web:
         for fields, said in (
-            ({"model": "template:bug"}, "proposes no profile"),
+            ({"model": "template:bug"}, "cannot propose a profile"),
             ({"documents": "/etc"}, "there is no folder of documents"),
             ({"goal": " "}, "goal"),
             ({"profile": "**"}, "there is no profile"),
