@@ -25,7 +25,7 @@ _TAKEN = frozenset(
 
 
 class ProxyEntry(Config):
-    """A proxy that authenticates users, and through which all requests come."""
+    """A proxy that authenticates users. All requests come through this proxy."""
 
     public: Annotated[str, Field(max_length=300)]
     """The address under which browsers reach the proxy, such as `https://replan.example.org`, without a path."""

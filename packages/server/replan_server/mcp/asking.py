@@ -102,7 +102,7 @@ STEP_SECONDS = 10.0
 
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
-    """Wait at most `wanted.seconds` until a run rests, and return the run.
+    """Wait at most `wanted.seconds` until a run rests (`is_at_rest`), and return the run.
 
     Meanwhile, ask the questions of the run if the client can show forms.
     """
@@ -137,7 +137,10 @@ def name_of(question: Mapping[str, Any]) -> str:
 
 
 def _forms_of_round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
-    """Return the forms for questions. `told` says, by question, why the previous answer was refused."""
+    """Return the forms for questions.
+
+    `told` maps names of questions to the reasons why their previous answers were refused.
+    """
     forms: dict[str, InputRequest] = {name_of(item): form_of(item, told.get(name_of(item), "")) for item in asked}
     return InputRequiredResult(request_state=json.dumps({"run": run, "asked": list(forms)}), input_requests=forms)
 

@@ -48,7 +48,10 @@ class _Kept:
     marks: list[Any] = field(default_factory=list)
 
     def near(self, position: int) -> tuple[int, Any]:
-        """Return the last kept state up to `position`: the number of records before the state, and the state."""
+        """Find the last kept state at or before `position`.
+
+        Return the number of records before the state, and the state.
+        """
         mark = min(position // MARK, len(self.marks) - 1)
         return mark * MARK, self.marks[mark]
 
@@ -82,7 +85,7 @@ class CachedReader(RunReader):
         return row.last_seq - known > AT_ONCE_MAX
 
     async def read_marked(self, run: str) -> tuple[Loaded, Near[Any]]:
-        """Return a run, and a function that returns a kept state near any of its records."""
+        """Return a run, and a function that returns the last kept state before any of its records."""
         kept = await self._read(run)
         return kept.loaded, kept.near
 

@@ -78,8 +78,8 @@ async def edit_plan(
 ) -> None:
     """Give a run an edited plan. `revision` and `edits` belong to the plan that was opened.
 
-    Raises `RequestRefused` if the plan has changed since then, if only a person may edit it, or if the run is an
-    execution and the server executes no plans. Raises `EditRejected`, and the errors of `open_plan`.
+    Raises `RequestRefused` if the plan has changed since then, or if only a person may edit it. For an execution, it is
+    also raised if the server executes no plans. Raises `EditRejected`, and the errors of `open_plan`.
     """
     engine = service.engine
     try:
@@ -98,7 +98,7 @@ async def edit_plan(
 async def change_limits(service: Service, who: Principal, run: str, changes: Changes, *, key: str = "") -> Posted:
     """Post changed limits within the ceilings. A run that had ended because of its limits is resumed.
 
-    Raises `UsageProblem`, whose place is the limit, and the errors of `tell`.
+    Raises `UsageProblem`, whose place is the wrong limit, and the errors of `tell`.
     """
     if not changes:
         raise UsageProblem("no changed limit is given", place="limits", hint="send at least one limit")

@@ -62,8 +62,8 @@ class ForkOrder(ModelAndLimits):
     workflow: str | None = None
     """The name of another workflow; None for the run's own workflow."""
     policy: str | None = None
-    """The name of another policy; None for the policy of the new workflow, or for the run's own policy if the workflow
-    stays the same.
+    """The name of another policy. None stands for the policy of the new workflow. Without a new workflow, None stands
+    for the run's own policy.
     """
     given: Mapping[str, str] = field(default_factory=dict)
 

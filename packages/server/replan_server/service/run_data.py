@@ -171,16 +171,10 @@ Form = AnswerForm | Literal["review"]
 def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with readable texts, and with the keys that its form needs.
 
-    The added keys are:
-
-    - `form`: the kind of the form.
-    - `picks`: each choice with its effect.
-    - `hint`: the possible answers in words.
-    - `outline`: lines about an artifact under review, if a kind has such lines.
-    - `edits`: whether the artifact is a plan that can be edited.
-    - `declines`: whether a decline has an effect that no choice has.
-    - `reminders`: lines about the reminders of the question.
-    - `version`: a hash of the question.
+    `form` is the kind of the form. `picks` has each choice with its effect. `hint` has the possible answers in words.
+    `outline` has lines about an artifact under review, if a kind makes lines for it. `edits` says whether the artifact
+    is a plan that can be edited. `declines` says whether a decline has an effect that no choice has. `reminders` has
+    lines about the question's reminders. `version` is the hash of `version_of`.
     """
     schema = question["answer_schema"]
     any_text = _question_form(question) == "text" and "description" not in schema

@@ -31,7 +31,7 @@ WAITING_MAX = 100
 async def _resume_requested(
     engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
 ) -> None:
-    """Drive each run whose id is received, until the run rests. When a stop is requested, park all these runs."""
+    """Drive each run whose id is received. When a stop is requested, park all these runs."""
     driven_runs: set[str] = set()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_at, stop, runs)
@@ -205,7 +205,10 @@ def is_at_rest(service: Service, shown: ShownRun) -> bool:
 
 
 async def wait_for_rest(service: Service, run: str, seconds: float, on_change: OnChange) -> ShownRun:
-    """Wait at most `seconds` until a run rests, and return the run. Raises the errors of `read_shown`."""
+    """Wait at most `seconds` until a run rests (`is_at_rest`), and return the run.
+
+    Raises the errors of `read_shown`.
+    """
     shown = await read_shown(service.reader, run)
     last_facts: tuple[object, ...] = ()
     with trio.move_on_after(seconds):

@@ -115,7 +115,7 @@ def prepare_execution(service: Service, order: ExecutionOrder) -> PreparedRun:
 
 
 async def go_on(service: Service, who: Principal, run: str) -> bool:
-    """Resume a run that rests, for a client. Return whether this server drives runs.
+    """Resume a run for a client. Return whether this server drives runs.
 
     The run counts as started by the client. Raises `RequestRefused` if the client has too many runs under way.
     """

@@ -92,8 +92,8 @@ _LONGEST = 200
 def model_label(model: str) -> str:
     """Return the name of a model in traces and metrics. `model` is in the form of `--model`.
 
-    A scripted, recorded or other model of this process is named only by the part before the colon, because the other
-    part may be a path.
+    A scripted, recorded or other model of this process is named only by the part before the colon. The part after the
+    colon may be a path.
     """
     named = _find_model(model)
     return (unpin_model(model).partition(":")[0] if named is None else named.name)[:_LONGEST]

@@ -27,7 +27,7 @@ AWAY_SECONDS = 0.5
 
 
 def how_to_install() -> str:
-    """Return the next step for a user who lacks the packages of the extra `otel`."""
+    """Return the hint for a user without the packages of the extra `otel`."""
     return f"install them: {install_command('server', 'otel')}"
 
 

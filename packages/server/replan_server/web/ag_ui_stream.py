@@ -1,8 +1,8 @@
 """The stream of AG-UI 1.0: one request starts or resumes a run, answers its questions, and shows its events.
 
-A thread stands for a run: the thread's id is the run's id, or a name from which the id of the started run is made. So a
-request may be repeated. The stream ends when the run rests: with its result, with its questions as interrupts, or with
-the reason why no process drives it. A run goes on after its client has left.
+A thread is one run. The thread's id is the run's id, or a name from which the id of the started run is made. So a
+request may be repeated. The stream ends when the run rests (`is_at_rest`). The last event has the result, the questions
+as interrupts, or the reason why no process drives the run. A run goes on after its client has left.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence

@@ -29,7 +29,7 @@ class Box:
     """The box of a node."""
 
     id: tuple[str, ...]
-    """The lines of the node's id, or of its note; empty if the name says the same."""
+    """The lines of the node's id, or of its note; empty if the node's name says the same."""
     name: tuple[str, ...]
     title: str
     x: int

@@ -41,7 +41,7 @@ class Health:
     _asking: trio.Lock = field(default_factory=trio.Lock, init=False)
 
     def report_to(self, report: Report) -> Report:
-        """Return a function that calls `report`, and also notes when the host begins to serve."""
+        """Return a function that calls `report`, and also sets `serving` when the host begins to serve."""
 
         def heard(notice: Notice) -> None:
             self.serving |= isinstance(notice, Ready)

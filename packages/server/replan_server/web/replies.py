@@ -29,7 +29,10 @@ LINES_MAX = 5_000
 
 
 def replies(records: Iterable[Record[Any]], node: str) -> list[dict[str, Any]]:
-    """Return the replies to the calls for a node, in order. A failed call has its fault in place of a reply."""
+    """Return the replies to the calls for a node, in order.
+
+    For a failed call, the fault is returned instead of a reply.
+    """
     found = []
     for record in records:
         match record.event:

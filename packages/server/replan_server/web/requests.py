@@ -182,7 +182,10 @@ def page(site: Site, who: Principal, template: str, values: Mapping[str, Any], s
 
 
 def _text_of(error: ReplanError) -> str:
-    """Return the line about an error. The page of an unknown run has a link to all runs in place of a command."""
+    """Return the line about an error.
+
+    For an unknown run, the line names no command, because the page has a link to all runs.
+    """
     return shorten(str(error)) if isinstance(error, RunNotFound) else line_of_error(error)
 
 

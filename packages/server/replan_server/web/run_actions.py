@@ -210,7 +210,10 @@ async def show_made(interface: KindInterface, site: Site, request: Request, who:
 async def keep_made(
     interface: KindInterface, site: Site, request: Request, who: Principal, form: FormFields
 ) -> Response:
-    """Keep the edited text, or only check it if the form says `do=check`. An invalid text is shown with its error."""
+    """Keep the edited text. If the form has `do=check`, only check the text.
+
+    An invalid text is shown with its error.
+    """
     kept = _kept_text(interface)
     text = form.text(kept.word)
     replaces = form.text("replace") == "yes"

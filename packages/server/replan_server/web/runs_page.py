@@ -136,7 +136,9 @@ async def show_question(site: Site, request: Request, who: Principal) -> Respons
 
 
 async def answer(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Post the answer in a form, or decline if the form says so. If the answer does not fit, show the form again.
+    """Post the answer in a form, or a decline if the form has `do=decline`.
+
+    If the answer does not fit, show the form again.
 
     The field `also` has the ids of equal questions that get the same answer. All answers are checked before any answer
     is recorded.

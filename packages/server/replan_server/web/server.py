@@ -160,7 +160,7 @@ class _Server(TCPServer):
         self._connection = connection
 
     async def protocol_send(self, event: Event) -> None:
-        """Send an event of the protocol. If it is `Updated`, note whether a request is in flight."""
+        """Send an event of the protocol. If the event is `Updated`, store whether a request is in flight."""
         if isinstance(event, Updated):
             self._connection.in_flight = not event.idle
         await super().protocol_send(event)
@@ -195,10 +195,11 @@ class _Server(TCPServer):
 class Connections:
     """The open connections by address, at most `most` from one address.
 
-    If an address has `most` connections, a new connection closes an older one: the oldest without a known client, or
-    else the oldest without an open request. A client is known after it has sent a request with a session or a token. If
-    all connections have requests in flight, up to `SPARE_MAX` further connections are open, only for health checks. If
-    all of these are open, a new connection closes the oldest of them.
+    If an address has `most` connections, a new connection closes an older one. The oldest connection without a known
+    client is closed. If all clients are known, the oldest connection without an open request is closed. A client is
+    known after it has sent a request with a session or a token. If all connections have requests in flight, up to
+    `SPARE_MAX` further connections are open, only for health checks. If all of these are open, a new connection closes
+    the oldest of them.
     """
 
     def __init__(self, most: int) -> None:

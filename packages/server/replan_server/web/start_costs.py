@@ -52,7 +52,7 @@ class StartCost:
     trouble: str = ""
     """Why the run cannot be started; empty if it can be started."""
     lacking: str = ""
-    """What the run lacks before it can start; empty if it lacks nothing."""
+    """What is missing before the run can start; empty if nothing is missing."""
     workflow: WorkflowExplained | None = None
     """The chosen workflow; None for a kind of run without workflows."""
 

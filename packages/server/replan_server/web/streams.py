@@ -1,9 +1,9 @@
 """The streams of server-sent events that keep pages current.
 
-The event `at` says where a stream begins. The event `changed` says that the run or the home has changed, and `gone`
-says that the run was deleted. The id of an event is a cursor: the run, the number of its last record, and a hash of
-facts without a record, such as a driver that has left. A client that reconnects sends its last cursor, so nothing is
-missed. Each page contains the cursor of its content.
+The event `at` has the cursor at which a stream begins. The event `changed` says that the run or the home has changed,
+and `gone` says that the run was deleted. The id of an event is a cursor. A cursor has the run, the number of its last
+record, and a hash of facts that are in no record, such as that a driver has left. A client that reconnects sends its
+last cursor, so nothing is missed. Each page contains the cursor of its content.
 
 The event `reply` has no id, because no record contains it. The event has the last part of a reply in progress, if this
 process makes the call.
@@ -65,7 +65,7 @@ class EventStream(Response):
         self._place, self._sources, self._sending = place, sources, trio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events of the generators as they come."""
+        """Send each event as soon as a generator yields it."""
         del scope
         with self._place:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})

@@ -5,8 +5,7 @@ the same messages.
 
 For each run, a cursor in the journal marks the last record whose message was accepted or given up. A receiver that is
 down delays only its own messages. Only one of the processes that share a journal posts to a webhook at a time. If this
-process dies after it has posted a message and before it moves the cursor, the message is posted again, with the same
-id.
+process dies between posting a message and moving the cursor, the message is posted again with the same id.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
