@@ -126,10 +126,10 @@ async def open_postgres(
 
     When the context ends, all requested writes are done, and no thread or connection is left open.
 
-    Args: address: the database. codecs: the codecs of the kinds of runs that can be read; a single codec is that of
-    `FIRST_KIND`. budget: the daily budget; None means no limit. clock: takes the place of the server's clock, in tests.
-    answer_seconds: how long to wait for an answer of the server before the connection is given up. retry_seconds: how
-    long a change is tried again while the server cannot be reached or other transactions block the change.
+    `codecs` are the codecs of the kinds of runs that can be read; a single codec is the codec of `FIRST_KIND`. `budget`
+    is the daily budget; None means no limit. `clock` replaces the server's clock, in tests. `answer_seconds` is how
+    long to wait for an answer of the server before the connection is given up. `retry_seconds` is how long a change is
+    tried again while the server cannot be reached, or other transactions block the change.
 
     Raises `JournalUnreachable`, `JournalUnreadable`, `JournalNewer`, `JournalDamaged`.
     """
