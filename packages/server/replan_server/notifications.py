@@ -178,7 +178,9 @@ class ReminderEntry(Config):
     """A rule for questions that nobody answers."""
 
     questions: ReminderScope = "all"
-    """The questions of the rule: all, approvals (with reviews and outcomes of tool calls), or ordinary questions."""
+    """The questions of the rule: all questions, approvals (with reviews and outcomes of tool calls), or ordinary
+    questions.
+    """
     ask: tuple[str, ...] = ()
     """The people who are asked first; by default, everybody who may answer."""
     steps: Annotated[tuple[ReminderStepEntry, ...], Field(min_length=1, max_length=STEPS_MAX)]

@@ -49,7 +49,7 @@ async def http_app(desk: Desk, server: Server[Any], port: int) -> AsyncIterator[
 
 
 class _Sessions(StreamableHTTPSessionManager):
-    """The sessions: a limited number for each token, and no sessions for revoked tokens."""
+    """The open sessions. Each token has a limited number of sessions, and a revoked token has none."""
 
     def __init__(self, desk: Desk, server: Server[Any], **limits: Any) -> None:
         super().__init__(server, **limits)

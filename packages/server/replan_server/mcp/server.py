@@ -152,7 +152,10 @@ Answer = CallToolResult | InputRequiredResult | dict[str, Any]
 
 
 async def answer_call(operation: Operation, tool: McpOperation, call: ToolCall, arguments: Mapping[str, Any]) -> Answer:
-    """Carry out a call. A bad request is answered with an error. A bug is answered with one line and logged."""
+    """Carry out a call. A bad request is answered with an error.
+
+    For a bug, the answer is one line, and the bug is logged.
+    """
     try:
         call.desk.check_scope(call.who, operation.scope)
         wanted = check_arguments(tool, arguments)

@@ -1,4 +1,4 @@
-"""Connections to Postgres: opens a connection, and replaces a broken one.
+"""Opens connections to Postgres, and replaces broken connections.
 
 A database session keeps nothing longer than one transaction: no prepared statements, settings or locks. So connections
 may go through a pooler that assigns connections per transaction.
@@ -189,7 +189,7 @@ def leaves_unknown(error: psycopg.Error) -> bool:
 
 
 def explain(address: DatabaseAddress, error: Exception) -> Exception:
-    """Return the runtime's error for an error of Postgres. Any other error is returned unchanged."""
+    """Translate an error of Postgres into an error of the runtime. Any other error is returned unchanged."""
     if not isinstance(error, psycopg.Error):
         return error
     place, cause = address.place, address.message_line(str(error)) or type(error).__name__
@@ -242,7 +242,7 @@ class StatementBatch:
     def add_for(
         self, statement: str, rows: Iterable[Sequence[Any]], types: Sequence[str], *more: Any
     ) -> StatementResult:
-        """Add a statement for rows, with further values. `{rows}` in the statement stands for the rows.
+        """Add a statement for rows. `{rows}` in the statement stands for the rows. `more` are further values.
 
         Without rows, add nothing.
         """

@@ -36,7 +36,7 @@ Request = RunOperation[Any] | Alone[Any]
 
 
 def size_of(work: Request) -> int:
-    """Return the bytes of a job's events and texts."""
+    """Return the number of bytes of a job's events and texts."""
     entries = work.entries if isinstance(work, RunOperation) else ()
     return sum(len(entry.body) + sum(map(len, entry.texts.values())) for entry in entries)
 

@@ -127,7 +127,7 @@ class AgUiInput(AgUiBody):
     def new_message(self, *, started: bool) -> AgUiMessage | None:
         """Return the message to send to the run; None if the user did not write the last message.
 
-        With `started`, the conversation began with the run, so the first message is the problem.
+        If `started` is set, the run was started for this conversation, so the first message is the problem.
         """
         own = [message for message in self.messages if message.role == "user"]
         if not own or own[-1] is not self.messages[-1] or (started and len(own) == 1):

@@ -25,7 +25,7 @@ QuestionId = Annotated[str, Field(min_length=3, max_length=200, description="The
 class Arguments(SentBody):
     """The arguments of a tool.
 
-    Unlike in the HTTP API, a number may be sent as a string, because language models write numbers so.
+    Unlike in the HTTP API, a number may be sent as a string, because some language models send strings.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)

@@ -89,7 +89,7 @@ class StartFork(SentBody):
 
     at: Annotated[str, Field(max_length=200)] = ""
     """The place of the fork: the number of the last shared record, an attempt, or `before:` and an attempt. If empty,
-    the fork is at the last possible place before the end of the run.
+    the last record before the run's end is the last shared record.
     """
     workflow: Name | None = None
     policy: Name | None = None

@@ -69,7 +69,7 @@ def messages_to_run(recorded: RunState[Any], with_inbox: RunState[Any]) -> list[
 
 
 def starter(by: str) -> str:
-    """Return in words who started a run. `by` is the field of the first event; if it is empty, the result is empty."""
+    """Return in words who started a run. `by` is a field of the first event; if it is empty, the result is empty."""
     kind, _, name = by.partition(":")
     match kind:
         case "cli":
@@ -238,7 +238,7 @@ def answer_of_form(question: Mapping[str, Any], picked: str, typed: str) -> str:
     """Return the answer in a form: the picked choice, or the typed text.
 
     For a rejection, the text is the reason. For the choice of another model, the text is the model's name. If the
-    choices are only suggestions, a typed text wins over a picked choice.
+    choices are only suggestions, a typed text is used instead of a picked choice.
     """
     if _question_form(question) == "review" and picked != APPROVE:
         return f"{REJECT} {typed}"

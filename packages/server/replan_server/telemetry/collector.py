@@ -1,7 +1,7 @@
 """Sends data to a collector over OTLP/HTTP with the SDK's exporters, and checks the answers strictly.
 
-The SDK treats every answer with a status below 400 as success. Here, only a decodable response of the protocol's own
-type is a success. So no spans are lost if a wrong server, a proxy or a sign-in page answers.
+The SDK treats every answer with a status below 400 as success. Here, only a response that can be decoded as the
+protocol's own type is a success. So no spans are lost if a wrong server, a proxy or a sign-in page answers.
 """
 
 import logging

@@ -90,7 +90,7 @@ _LONGEST = 200
 
 
 def model_label(model: str) -> str:
-    """Return the name of a model in traces and metrics. `model` is in the form of `--model`.
+    """Return the name of a model in traces and metrics. `model` has the form of the option `--model`.
 
     A scripted, recorded or other model of this process is named only by the part before the colon. The part after the
     colon may be a path.

@@ -53,7 +53,7 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class RequestGuard:
-    """Wraps the app. Refuses requests to a foreign host name, because another site may have made them."""
+    """Wraps the app. Refuses requests to a foreign host name, because another site may have caused these requests."""
 
     app: ASGIApp
     """The app that answers requests that are not refused."""

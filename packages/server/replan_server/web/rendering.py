@@ -45,7 +45,7 @@ class PageInParts(Response):
     media_type = "text/html"
 
     def __init__(self, beginning: Response, whole: Callable[[], Awaitable[Response]]) -> None:
-        """Store the first page, which is sent up to `PARTS`, and the function that returns the whole page."""
+        """Store the first page and the function that returns the whole page. The first page is sent up to `PARTS`."""
         super().__init__()
         del self.headers["content-length"]
         self._beginning, self._whole = bytes(beginning.body), whole

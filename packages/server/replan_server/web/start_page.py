@@ -56,7 +56,7 @@ class OrderInput:
     options: tuple[str, ...]
     """The values to choose from; empty unless `form` is `choice`."""
     labels: Mapping[str, str]
-    """The labels of the values that have a label. Other values are shown unchanged."""
+    """The labels of values. A value without a label is shown unchanged."""
 
 
 def _fields_of_form(kind: str) -> tuple[str, ...]:

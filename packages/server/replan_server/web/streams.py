@@ -146,7 +146,7 @@ async def cursor_of(site: Site, run: str) -> str:
 
 
 def cursor_at(row: RunRow) -> str:
-    """Return the cursor of the run of a row."""
+    """Return the cursor of a run from its row."""
     return f"{row.run}:{row.last_seq}:{_mark(str(row.owner), str(row.unread))}"
 
 

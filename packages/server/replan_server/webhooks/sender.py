@@ -220,7 +220,10 @@ class Sender:
                     await trio.sleep(LOOK_SECONDS)
 
     async def _look(self, post: Post, nursery: trio.Nursery) -> None:
-        """Start to deliver messages about new records, and messages due for another try. Raises `JournalError`."""
+        """Start the delivery of messages about new records, and of messages that are due for another try.
+
+        Raises `JournalError`.
+        """
         if not await self._cursor.hold():
             self._version = -1
             return
