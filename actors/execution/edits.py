@@ -38,7 +38,7 @@ def edit_problem(state: State) -> str:
 def rest_of_plan(state: State) -> dict[str, Any]:
     """Return the remaining part of the current plan, as JSON.
 
-    The result has the unfinished steps. Its initial state is the set of the tokens that hold.
+    The result has the unfinished steps. The initial state of the result is the set of tokens that hold.
     """
     value = dict(with_constraints(state.plan.json, state.constraints))
     left = without_steps(value, _done_steps(state))
@@ -84,7 +84,7 @@ def _done_steps(state: State) -> frozenset[str]:
 def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, Any]:
     """Return a plan, given as JSON, without the steps in `done`.
 
-    A step whose `on_failure` names a step in `done` loses that key.
+    If the `on_failure` of a step names a step in `done`, the step loses the key `on_failure`.
     """
     steps = []
     for step in value["steps"]:

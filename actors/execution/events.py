@@ -55,7 +55,7 @@ class TroubleCause(StrEnum):
 
 
 class ExecutionStarted(Started):
-    """An execution began. This first event has everything that later decisions depend on."""
+    """An execution began. The first event has everything that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("pinned",)
     kind: Literal["execution_started"] = "execution_started"

@@ -1,6 +1,6 @@
 """Applies events to the state of an execution. No other code changes that state. Pure.
 
-This module makes no decisions. It never fails on an event that the machine has made.
+This module makes no decisions, and never fails on an event that the machine has made.
 """
 
 from collections.abc import Callable

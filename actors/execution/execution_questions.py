@@ -174,7 +174,7 @@ def _undo_text(state: State, attempt: Attempt) -> str:
 
 
 def ask_person(state: State, attempt: Attempt, person: PersonUse) -> ClarificationRequested:
-    """Return the question to a person who must do a step, or who must check its result."""
+    """Return the question to a person who must do a step or check the result of a step."""
     if attempt.phase is AttemptPhase.ACT:
         form = make_form(
             f"Have you done {_step_text(state, attempt)}, as the instructions below say?",

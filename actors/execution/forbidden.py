@@ -111,7 +111,7 @@ def _check_plan(plan: Plan, tools: ToolSet | None) -> Iterator[Finding]:
 
 
 def changed_paths(requirements: Iterable[Requirement], changed: Collection[str], step: str) -> tuple[Finding, ...]:
-    """Return a finding for each requirement that protects a path which a step has changed."""
+    """Return a finding for each requirement whose protected paths a step has changed."""
     touched = ((item, touched_paths(changed, item.paths)) for item in requirements if item.kind in FORBIDS)
     return tuple(_finding(item, f"{list_paths(paths)} changed", step) for item, paths in touched if paths)
 

@@ -1,7 +1,7 @@
 """The goals of an execution and their statuses, computed from the plan and the tokens that hold. Pure.
 
-Each requirement of the kind `goal` that has tokens is a goal. If the plan has no such requirement, the whole goal state
-is the only goal.
+Each requirement of the kind `goal` that has tokens is a goal. If no requirement of a plan is a goal, the whole goal
+state is the only goal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class GoalStatus(StrEnum):
 
 
 class Goal(NamedTuple):
-    """One goal of a plan."""
+    """A goal of a plan."""
 
     id: str
     """The id of the goal's requirement, or `WHOLE_GOAL`."""

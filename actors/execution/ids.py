@@ -1,6 +1,6 @@
 """The names of nodes, requests and questions of an execution. Journals store these names, so their form never changes.
 
-    STEP/r2.v1.a3          the third attempt of the first visit of a step, in the second revision of the plan
+    STEP/r2.v1.a3          the third attempt of the first visit of a step, in the second revision
     STEP/r2.v1.a3.check    a phase of this attempt; the node of the phase's request
     replan/r2.n1           the first replan, made in the second revision
     proof/r2.n1            the proof of the plan from this replan
@@ -10,9 +10,9 @@
     trouble/n1             the first question about a trouble; planner/n1 if the planning run asks
     undo/n3                the undoing of the third call; undo/n3.ask is the question about this undoing
 
-A node contains the id of the step, which the plan's author chose. In two cases the node contains the step's position in
-the plan (`step-NUMBER`) instead: the id has other characters than letters, digits, `_` and `-`, or the id looks like a
-name above.
+A node contains the id of the step, which the plan's author chose. If the id has other characters than letters, digits,
+`_` and `-`, the node contains the step's position in the plan (`step-NUMBER`) instead. The same holds if the id looks
+like a name above.
 """
 
 import re

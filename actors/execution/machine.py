@@ -1,4 +1,4 @@
-"""The machine of executions. It adds rules and messages to those that all kinds of runs share. Pure."""
+"""The machine of executions: the rules and messages that only executions have. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, assert_never
@@ -147,7 +147,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         )
 
     def brief(self, state: ExecutionState, work: Work) -> Any:
-        """Return the brief for a piece of work, that is, the input of the actor that does the work."""
+        """Return the brief (the input of an actor) for a piece of work."""
         request = work.request
         if not isinstance(request, ReplanRequested | ProofRequested):
             return super().brief(state, work)

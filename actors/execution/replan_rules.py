@@ -57,7 +57,7 @@ def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | Run
 
 
 def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
-    """Return the brief for the planning run of a replan, that is, the task with which the planning run starts."""
+    """Return the brief (the task) with which the planning run of a replan starts."""
     replan, planning = state.replan, state.config.planning
     assert replan is not None, "a planning run is requested only for a replan"
     assert planning is not None, "an execution without a planning configuration never replans"

@@ -75,8 +75,8 @@ def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None
 def replan_request(state: State, replan: Replan) -> ReplanRequested | Limit | None:
     """Return the request for a planning run, or the limit that forbids the request.
 
-    The request reserves as many calls as a planning run may make, but at most all remaining calls. It reserves the same
-    share of the remaining tokens and money. The result is None while the run makes no model calls.
+    The request reserves as many calls as a planning run may make, but at most all remaining calls. The request
+    reserves the same share of the remaining tokens and money. The result is None while the run makes no model calls.
     """
     planning = state.config.planning
     if state.run.saving or planning is None:

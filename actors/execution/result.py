@@ -484,7 +484,7 @@ class ExecutionResult(RunResult):
         return (f"{len(self.achieved)} of {format_count(len(self.goals), 'goal')}",)
 
     def remarks(self) -> Sequence[str]:
-        """Return lines about effects that are undone, violated requirements, and everything that was not checked."""
+        """Return lines about undone effects, violated requirements, and what was not checked."""
         lines = [f"{effect.step} (call {effect.call}): {effect_text(effect)}" for effect in self.undo]
         lines += [f"violated: {finding.message}" for finding in self.violations]
         lines += [f"nobody can tell: {finding.message}" for finding in self.unsure]

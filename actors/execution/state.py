@@ -1,7 +1,8 @@
 """The state of an execution: a frozen value. Only `evolve` makes new states.
 
-Each replan keeps the tokens, the constraints on every plan (`actors.plans.constraints`), the history of failures, the
-number of the revision, and the earlier results. The goals are computed from the tokens (`actors.execution.goals`).
+Each replan keeps the tokens, the constraints on every plan (`actors.plans.constraints`) and the history of failures. It
+also keeps the number of the revision and the earlier results. The goals are computed from the tokens
+(`actors.execution.goals`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -90,7 +91,7 @@ class Attempt:
     since: float = 0.0
     """The time at which the attempt's visit began, in UTC seconds since 1970."""
     call: int = 0
-    """The number of the attempt's last call that may have an effect; 0 without such a call."""
+    """The number of the attempt's last call that may have an effect; 0 without a call."""
     arguments: str = "{}"
     """The arguments of the last call that may have an effect: a JSON object as text. For a file that a model writes,
     the object has only the path.
@@ -228,7 +229,7 @@ class State:
     values: Mapping[str, str] = field(default_factory=dict)
     """The values of tokens that hold, by token. The values were read from the outputs of steps."""
     active: Mapping[str, Attempt] = field(default_factory=dict)
-    """The attempts whose visits have not ended, by the step's name, in the order in which they began."""
+    """The attempts in visits that have not ended, by the step's name, oldest first."""
     visits: Mapping[str, int] = field(default_factory=dict)
     used: int = 0
     """The number of attempts in this revision since the run was last reopened."""
@@ -270,7 +271,7 @@ class State:
     """The number of snapshots for which the changed paths are not known."""
     constraints: Constraints = field(default_factory=Constraints)
     barred: frozenset[int] = frozenset()
-    """The indices of the steps that use something that a constraint forbids. These steps must not begin."""
+    """The indices of the steps that must not begin, because a constraint forbids a tool of the step."""
     goals: tuple[PastGoal, ...] = ()
     damaged: tuple[str, ...] | None = None
     """The protected paths that differ from the first snapshot; None if the last event did not compare the paths."""

@@ -125,7 +125,7 @@ def _decide_attempt(state: State, attempt: Attempt) -> AttemptDecided:
 
 
 def withdraw(state: State) -> ClarificationWithdrawn | None:
-    """Withdraw a question about an attempt that has ended, or about a trouble that was decided."""
+    """Withdraw a question if its attempt has ended or its trouble was decided."""
     for name, question in state.run.open_questions.items():
         node = question.node
         if question.reached is not None or owner_of(node) is Owner.OTHER:

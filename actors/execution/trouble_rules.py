@@ -37,14 +37,14 @@ class TroubleChoice(NamedTuple):
         return self.row.level
 
     def delay_seconds(self, earlier: int) -> float:
-        """Return the back-off before a retry, in seconds. It doubles with each of the `earlier` retries in a row."""
+        """Return the back-off before a retry, in seconds. The back-off doubles with each of the `earlier` retries."""
         if self.row.level is not BacktrackLevel.LOCAL_RETRY:
             return 0.0
         return float(min(BACKOFF_MAX, self.row.backoff_seconds * 2 ** min(earlier, 10)))
 
 
 def choose(policy: Policy, findings: Sequence[Finding], *, repeated: bool = False) -> TroubleChoice:
-    """Return the first row of a policy that matches one of the findings. There must be at least one finding.
+    """Return the first row of a policy that matches one of the findings. `findings` must not be empty.
 
     `repeated` says that the same failure has occurred several times in a row.
     """
@@ -136,7 +136,7 @@ def _find_dead_end(state: State) -> Trouble | None:
 def _apply_policy(state: State, trouble: Trouble) -> TroubleDecided:
     """Return the policy's decision about a trouble.
 
-    If the budgets forbid this decision, return the next decision that goes farther back and that the budgets allow.
+    If the budgets forbid this decision, return a decision that goes farther back and that the budgets allow.
     """
     by_requirement = trouble.cause is TroubleCause.REQUIREMENTS_CHANGED
     in_a_row = _streak(state.history, trouble.step, trouble.findings)

@@ -33,8 +33,7 @@ class CallEffect:
     step: str
     undo: str
     attempts: int
-    """The number of failed calls of the undo tool after which a person is asked. This number is the step's
-    `retry_budget`.
+    """The number of failed calls of the undo tool after which a person is asked: the step's `retry_budget`.
     """
     arguments: str = "{}"
     """The arguments of the call: a JSON object as text. For a file that a model writes, the object has only the path.

@@ -78,8 +78,8 @@ def apply_look(state: State, event: ToolFinished) -> State:
 def request_last_snapshot(state: State) -> ToolRequested | None:
     """Take a last snapshot and compare it with the first one, if requirements protect paths.
 
-    This snapshot shows changes by a failed tool, a person or another program that the snapshots of the steps do not
-    show.
+    The snapshots of the steps may miss changes by a failed tool, a person or another program. The last snapshot shows
+    these changes.
     """
     if not state.first_snapshot or state.damaged is not None or not protected_paths(state.constraints.requirements):
         return None
@@ -111,8 +111,8 @@ def apply_last_snapshot(state: State, event: ToolFinished) -> State:
 def apply_step_snapshot(state: State, attempt: Attempt, event: ToolFinished) -> tuple[State, Attempt]:
     """Return the state and the attempt after a snapshot was taken and compared with the previous snapshot.
 
-    If the snapshot fails or the changes are not known, the attempt goes on. Then forbidden changes of the step are not
-    checked, and the result says so.
+    If the snapshot fails or the changes are not known, the attempt goes on. In this case, forbidden changes of the step
+    are not checked, and the result says so.
     """
     if event.outcome is ToolOutcome.UNKNOWN:
         return state, replace(attempt, open=False)

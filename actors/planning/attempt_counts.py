@@ -61,8 +61,8 @@ Learn = Callable[[Sequence[PlanningEvent]], PlanningEvent]
 def learner(first: RunStarted) -> Learn | None:
     """Return a function that adds the counts of earlier runs to a run's first event; None if the run uses no counts.
 
-    The run uses no counts if it is a child run, if its policy cannot compare counts, or if a profile of the model was
-    measured.
+    A child run uses no counts. Any other run uses no counts if its policy cannot compare counts, or if a profile of the
+    model was measured.
     """
     config = read_config(first.pinned)
     table, family = config.policy.belief, config.author

@@ -134,7 +134,7 @@ class RunConfig(Value):
     def with_step_models(self, other: "RunConfig") -> "RunConfig":
         """Return the configuration with the step models of `other`, also in child runs.
 
-        Both configurations have the same workflow.
+        Both configurations must have the same workflow.
         """
         return self.changed(
             step_models=other.step_models,

@@ -32,7 +32,7 @@ class DraftFindingJson(TypedDict):
 
 
 class DraftJson(TypedDict):
-    """The best plan of a run that ended without a plan. It is not proved."""
+    """The best plan of a run that ended without a plan. The draft is not proved."""
 
     proved: Literal[False]
     """Always false."""
@@ -54,7 +54,7 @@ class DraftJson(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The best plan of a run that ended without a plan. It is not proved."""
+    """The best plan of a run that ended without a plan. The draft is not proved."""
 
     node: str
     guard: str
@@ -91,7 +91,7 @@ class Draft:
         return tuple(row for row in rows if row.standing in open_ones)
 
     def commands(self, run_id: str, program: str) -> tuple[str, str]:
-        """Return the commands that write the draft to a file, and that check the file."""
+        """Return two commands: one writes the draft to a file, the other checks the file."""
         return draft_command(run_id, program), f"{program} check draft.json {self.options}".rstrip()
 
     def to_json(self) -> dict[str, Any]:

@@ -210,7 +210,10 @@ def _cut_nodes_in_visit(state: State, branch: Branch, node: Node) -> list[str]:
 
 
 def forgive_cut_replies(state: State) -> State:
-    """Return the state after a person resumed a run that was parked for cut replies. These replies no longer count."""
+    """Return the state after a person resumed a run that was parked for cut replies.
+
+    The cut replies no longer count.
+    """
     cut_nodes = {name for name, node in state.nodes.items() if is_cut(node)}
     return changed(state, forgiven=state.forgiven | cut_nodes)
 

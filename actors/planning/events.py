@@ -136,7 +136,7 @@ class ClassificationRequested(CallRequested):
 
     @property
     def call(self) -> str:
-        """The name of the classification call, which is the node's second call. This request is a try of this call."""
+        """The name of the classification call, which is the node's second call. The request is a try of this call."""
         return classification_id(self.node)
 
 
@@ -185,7 +185,7 @@ ONLY_FORWARD = "this workflow does not go back"
 
 
 class RunStarted(Started):
-    """A planning run began. This first event stores everything that later decisions depend on."""
+    """A planning run began. The first event stores everything that later decisions depend on."""
 
     texts: ClassVar[tuple[str, ...]] = ("specification", "pinned", "attachments")
     added_fields: ClassVar[tuple[str, ...]] = ("attachments", "plugins", "given_facts", "by", "shared")
@@ -310,7 +310,7 @@ class BranchOpened(Event):
 
 
 class BranchPruned(Event):
-    """A branch ended. Its open work was withdrawn, and its remaining calls became free."""
+    """A branch ended. The branch's open work was withdrawn, and its remaining calls became free."""
 
     kind: Literal["branch_pruned"] = "branch_pruned"
     branch: int

@@ -1,6 +1,6 @@
 """Applies events to the state of a planning run. No other code changes that state. Pure.
 
-This module makes no decisions and takes no actions. It accepts every event that was ever written.
+This module makes no decisions, takes no actions, and accepts every event that was ever written.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The machine of planning runs. It adds rules and messages to those that all kinds of runs share. Pure.
+"""The machine of planning runs: the rules and messages that only planning runs have. Pure.
 
 A process that only reads a run applies its events to a state. Only a driver imports the modules that make decisions and
 requests.

@@ -125,7 +125,7 @@ def _ask_step(graph: Graph, step: str) -> dict[str, Any]:
 
 
 def _ways_back(pinned: RunConfig, step: str) -> Iterable[tuple[tuple[str, ...], str]]:
-    """Yield each set of steps that a rejection may go back to, with the policy's rows that demand it."""
+    """Yield each set of target steps after a rejection, with the policy's rows that demand these targets."""
     graph, escalation = pinned.graph, pinned.escalation(step)
     rows = wanted_targets(step, graph, pinned.roles, pinned.policy)
     ways: dict[tuple[str, ...], tuple[str, ...]] = {(upper,): rows.get(upper, ()) for upper in graph.upward(step, 1)}

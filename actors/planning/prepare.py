@@ -199,7 +199,7 @@ def _drop_unusable_belief(
 ) -> tuple[LoadedWorkflow, Policy]:
     """Return the workflow and its policy. The policy loses its belief if `--search` names a search without belief.
 
-    This applies only to shipped workflows, where the belief is a default. In the user's own file, the policy was a
+    Only shipped workflows lose the belief, because the belief is a default there. In the user's own file, the policy was a
     choice, so `check_belief` refuses the combination.
     """
     shipped = not Path(_source(Path(loaded.source), root)).is_absolute()
@@ -211,7 +211,10 @@ def _drop_unusable_belief(
 
 
 def _misspelt_names(policy: Policy, pinned: RunConfig) -> Iterator[str]:
-    """Yield a line about each name in a policy that is probably misspelt. Rows with such a name would never match."""
+    """Yield a line about each name in a policy that is probably misspelt.
+
+    Rows with a misspelt name would never match.
+    """
     for name in unknown_names(policy, {*ROLES, *pinned.roles.values()}):
         if name.near:
             yield f"policy {policy.name}, row {name.row!r}: unknown {name.what}; did you mean {name.near!r}?"
@@ -499,7 +502,7 @@ def restore_workflow(loaded: LoadedWorkflow, start: RunStarted, pinned: RunConfi
 def describe_changed_plugins(start: RunStarted, registry: Registry) -> str:
     """Return a line about plug-in files whose content has changed; empty if no file has changed.
 
-    The run does not store the code of a plug-in. It uses the current content of the file.
+    The run does not store the code of a plug-in, but uses the current content of the file.
     """
     now = registry.sources
     changed = [plugin for plugin in start.plugins if plugin.plugin in now and now[plugin.plugin].hash != plugin.hash]

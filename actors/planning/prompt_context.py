@@ -106,9 +106,9 @@ def rejection_codes(state: State, branch: Branch, step: str) -> frozenset[str]:
 def retry_feedback(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return the newest rejections of the step in the whole run, oldest first. There are at most `window` of them.
+    """Return the newest rejections of the step in the whole run, oldest first.
 
-    The nodes in `answered_nodes` are left out.
+    The result has at most `window` rejections. The nodes in `answered_nodes` are left out.
     """
     feedback: list[Feedback] = []
     left_out = branch.left_out.get(step, LeftOut()).attempts

@@ -121,8 +121,7 @@ class Branch:
     number: int = 0
     progress: BranchProgress = field(default_factory=lambda: BranchProgress({}))
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The ids of the attempts that the branch knows, by step, oldest first. They include attempts inherited from the
-    parent branch.
+    """The ids of the attempts that the branch knows, by step, oldest first. Attempts of the parent branch are included.
     """
     history: tuple[Past, ...] = ()
     """The failures of this round that have a decision, oldest first."""

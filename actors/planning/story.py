@@ -138,7 +138,7 @@ class AttemptView(NamedTuple):
     late: Amount = ZERO
     """The cost of replies that came after the withdrawal of their request. `Node.used` does not contain this cost."""
     unknown: Amount = ZERO
-    """The charge for tries with an unknown cost. It is neither in `Node.used` nor in `late`."""
+    """The charge for tries with an unknown cost. `Node.used` and `late` do not contain this charge."""
     reviewed: bool = False
     over: bool = False
     rests: bool = False

@@ -218,9 +218,9 @@ def _parent_sets(graph: Graph, leaf: str) -> int:
     """Return the largest number of distinct sets of parent artifacts that a leaf can get.
 
     The leaf gets another set after the search has backtracked to an ancestor of the leaf. Backtracking uses up a visit
-    of the ancestor and of every step between the ancestor and the leaf. So the leaf gets the most sets if the search
-    always backtracks to the leaf's lowest ancestors: ancestors that no other ancestor of the leaf requires. The search
-    can backtrack to each of these `backtrack_budget` times.
+    of the ancestor and of every step between the ancestor and the leaf. A lowest ancestor of the leaf is an ancestor
+    that no other ancestor of the leaf requires. So the leaf gets the most sets if the search always backtracks to
+    lowest ancestors. The search can backtrack to each of these `backtrack_budget` times.
 
     Backtracking also redoes steps that are not above the leaf, and each of these steps must have a visit left. A
     companion of the leaf is a step of this kind that can begin as soon as the leaf. The budget of a companion is also a

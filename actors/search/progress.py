@@ -149,9 +149,9 @@ def cleared_steps(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
 def new_round(progress: BranchProgress) -> BranchProgress:
     """Return the progress with all counts reset, because the requirements have changed.
 
-    The current visit of a step becomes its first visit of the round. This also holds if the step waits for a person,
-    because the visit continues if nobody answers. The visit of an accepted artifact also becomes the first visit, so
-    that the search can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried
+    The current visit of a step becomes its first visit of the round. The same is true of a step that waits for a
+    person, because the visit continues if nobody answers. The visit of an accepted artifact also becomes the first
+    visit. So the search can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried
     again.
     """
     in_visit = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
