@@ -199,8 +199,8 @@ def _drop_unusable_belief(
 ) -> tuple[LoadedWorkflow, Policy]:
     """Return the workflow and its policy. The policy loses its belief if `--search` names a search without belief.
 
-    Only shipped workflows lose the belief, because the belief is a default there. In the user's own file, the policy was a
-    choice, so `check_belief` refuses the combination.
+    Only shipped workflows lose the belief, because the belief is a default there. In the user's own file, the policy
+    was a choice, so `check_belief` refuses the combination.
     """
     shipped = not Path(_source(Path(loaded.source), root)).is_absolute()
     search = read_search(loaded.workflow.search).name
