@@ -1,4 +1,4 @@
-"""The rules of a replan: request a new plan from a planning run, prove it, and change to it. Pure."""
+"""The rules of a replan: request a new plan from a planning run, prove the plan, and adopt it. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -251,7 +251,7 @@ def ask(state: State) -> ClarificationRequested | None:
 def finish(state: State) -> RunFinished | ToolRequested | None:
     """End the run if its end is decided, or if no step is ready and the goal is reached.
 
-    If paths are protected, the workspace is first compared with its first snapshot. If a protected path
+    Before a success, the workspace is compared with its first snapshot if paths are protected. If a protected path
     differs, the run fails.
     """
     if state.undoing is not None:

@@ -85,7 +85,7 @@ class Draft:
 
     @property
     def uncovered(self) -> tuple[TableRow, ...]:
-        """The demands that are in no step or that nothing checks."""
+        """The demands that are in no step, and the demands that nothing checks."""
         open_ones = (DemandStanding.IN_NO_STEP, DemandStanding.DECLARED)
         rows = () if self.demands is None else self.demands.rows
         return tuple(row for row in rows if row.standing in open_ones)

@@ -160,7 +160,7 @@ class ArtifactProduced(Replied):
 
 
 class FailureClassified(Replied):
-    """A model replied why a node was rejected."""
+    """A model answered why a node was rejected."""
 
     kind: Literal["failure_classified"] = "failure_classified"
     cause: Cause | None = None

@@ -79,7 +79,7 @@ def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
 
 
 def _steps_after_rejection(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
-    """Yield the plan steps that may follow a rejected step: the ways back, and then a question to the user."""
+    """Yield the plan steps that may follow a rejected step: moves back to earlier steps, and a question to the user."""
     if pinned.search is Search.LINEAR:
         return
     for targets, because in _ways_back(pinned, step):

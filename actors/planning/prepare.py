@@ -45,8 +45,8 @@ from runtime.models.scripted import ScriptedModel
 def check_script(model: str, names: Collection[str], owner: str, thing: str) -> None:
     """Check that each key of a scripted model names a step or a call of a run. Other models need no check.
 
-    `names` are the names of the steps or calls. `owner` and `thing` are the words of the message, such as `the
-    workflow` and `step`. Raises `UsageProblem` with the place of the first unknown key.
+    `names` are the names of the steps or calls. `owner` and `thing` are words for the error message, such as
+    `the workflow` and `step`. Raises `UsageProblem` with the place of the first unknown key.
     """
     spec = parse_model_spec(model)
     if not isinstance(spec, Scripted):

@@ -123,7 +123,7 @@ def retry_feedback(
 def _kept_findings(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[str, ...] | None:
-    """Return those findings of left-out rejections that say what to add or change.
+    """Return the findings of left-out rejections that name something to add or to change.
 
     Only the newest `window` rejections count. Return None if no rejections are left out, or if the policy shows none
     of their findings.
@@ -148,9 +148,9 @@ def _lines_with_facts(node: Node) -> list[str]:
 def escalation_feedback(
     state: State, causes: Sequence[Node], left_out: Container[str], window: int
 ) -> tuple[Feedback, ...]:
-    """Return one entry for each rejection that sent the search back over a step, with all rejections of its visit.
+    """Return one entry for each rejection that made the search redo a step, with all rejections of the same visit.
 
-    `causes` are the rejections that sent the search back. Rejections in `left_out` are omitted. The result has
+    `causes` are the rejections that made the search redo the step. Rejections in `left_out` are omitted. The result has
     the newest entries, at most `window`, oldest first.
     """
     feedback: list[Feedback] = []
@@ -173,7 +173,7 @@ def _finding_text(finding: Finding) -> str:
 
 
 def escalations(state: State, branch: Branch, step: str) -> list[Node]:
-    """Return the rejections of later steps that sent the search back over this step, oldest first.
+    """Return the rejections of later steps that made the search redo this step, oldest first.
 
     Rejections of steps that this step depends on are left out.
     """
@@ -246,7 +246,10 @@ def render_failure_prompt(state: State, branch: Branch, node: str, context: Cont
 
 
 def _rejection(node: Node) -> str:
-    """Return a rejection with its artifact. The findings come first, because a long artifact is cut at its end."""
+    """Return the text of a rejection, and the rejected artifact.
+
+    The findings come first, because a long artifact is cut at its end.
+    """
     assert node.verdict is not None
     artifact_text = "" if node.artifact is None else f"\n\n{node.artifact.shown}"
     return f"{node.node} ({node.verdict.guard}):\n{_text_with_codes(node)}{artifact_text}"

@@ -156,7 +156,7 @@ class State:
     live: frozenset[str] = frozenset()
     """The ids of the nodes that are pending or accepted, computed from the nodes."""
     made: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    """The ids of the attempts that have content, by step and content, computed from the nodes."""
+    """The ids of the attempts that have an artifact, by step and content, computed from the nodes."""
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
     reviews: Mapping[str, Verdict | None] = field(default_factory=dict)
     """The other guards' verdict on each artifact that a person reviews, by node id; None if there are no other guards.
