@@ -77,7 +77,7 @@ def test_a_fork_of_an_acquisition_goes_on_with_another_value_which_the_other_run
         ("segment.nonesuch=8 %", "'segment.nonesuch' is not a field of the profile market_size"),
         ("segment.win_rate=none", "segment.win_rate"),
         ("segment.win_rate", "--set: 'segment.win_rate' sets no value"),
-        ("Segment=8", "--set: 'Segment=8' sets no value"),
+        ("Segment=8", "--set: 'Segment=8' sets no field"),
         (f"segment.win_rate={'8' * 600}", "sets no field"),
         ("core.currency=USD", "the units of other values depend on core.currency"),
     ],

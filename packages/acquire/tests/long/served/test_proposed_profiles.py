@@ -145,9 +145,9 @@ async def test_a_model_without_proposals_and_unknown_names_are_said_on_the_form(
     async with serving(tmp_path, docs, hosts=False) as web:
         for fields, said in (
             ({"model": "template:bug"}, "cannot propose a profile"),
-            ({"documents": "/etc"}, "there is no folder of documents"),
+            ({"documents": "/etc"}, "this server offers no folder of documents"),
             ({"goal": " "}, "goal"),
-            ({"profile": "**"}, "there is no profile"),
+            ({"profile": "**"}, "this server offers no profile"),
         ):
             order = {"profile": "*", "goal": GOAL, "documents": "fleet", "model": "proposes", **fields}
             answer = await web.post("/new/acquisition", order)
