@@ -32,7 +32,7 @@ _NOT_CONSUMING = -1
 
 
 class Stored(NamedTuple):
-    """A stored record. `body` is the event's JSON with hashes in place of its texts; `hash` has 32 bytes."""
+    """A stored record. `body` is the JSON of the event, with hashes in place of texts. `hash` has 32 bytes."""
 
     seq: int
     at: float
@@ -75,7 +75,7 @@ def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]
 
 
 def records(run: str, entries: Sequence[Entry[E]], rows: Sequence[Stored]) -> list[Record[E]]:
-    """Return the stored rows as records with their events, which the entries have."""
+    """Return the stored rows as records. The entries have the events of the records."""
     return [_record(run, row, entry.event) for entry, row in zip(entries, rows, strict=True)]
 
 

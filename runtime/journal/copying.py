@@ -1,16 +1,16 @@
 """Copies runs from one journal to another, and deletes copied runs from the first journal, in a safe order.
 
 Runs are copied in groups, because each transaction waits for the disk. First, a group is durably marked as moved in the
-source, so that nobody drives these runs there any more. Then the group is read and added to the target in one
-transaction, with the amounts that each run has added to each day. If the program is killed in between, the same
-command, called again, finds the marks and copies these runs again.
+source, so that nobody drives these runs from the source. Then the group is read and added to the target in one
+transaction, with the amounts that each run has added to each day. If the program is killed after the marks, calling the
+command again copies the marked runs.
 
 A mark raises the epoch of a run, and a copy has the epoch of its source. So if the target has the source's last record,
 under the same or a later epoch, it already has the copy (`rules.receive`). If the target has another run with this id,
 the target refuses the copy, and the mark in the source is removed. So exactly one journal drives each run.
 
-Runs are deleted from the source only after all of them were read back from the target. One transaction deletes them, if
-their marks have not changed.
+Runs are deleted from the source only after all of them were read back from the target. One transaction deletes these
+runs, if their marks have not changed.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class Copied:
 
 
 def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
-    """Return the amount that a run has added to the last day that was charged for it.
+    """Return the amount that a run has added to the last day on which it was charged.
 
     Days are counted from 1970.
     """
@@ -125,7 +125,10 @@ class _Copying(NamedTuple):
         return ready
 
     def _add(self, copies: Sequence[RunCopy]) -> dict[str, Copied]:
-        """Add runs to the target together. If that fails, add them one by one. Return the result for each run."""
+        """Add runs to the target together. If the transaction fails, add the runs one by one.
+
+        Return the result for each run.
+        """
         here, place = self.places
         try:
             results = self.target.add([(copy, self.spent(copy)) for copy in copies], here) if copies else []
@@ -174,8 +177,8 @@ def remove_copied(
 ) -> Iterator[Removed]:
     """Delete copied runs from the source, and yield the result for each family.
 
-    A family (a run and its child runs) is deleted as a whole, after all of its runs were found in the target. `place`
-    is the name of the target.
+    A family (a run and its child runs) is deleted together, after all of its runs were found in the target. `place` is
+    the name of the target.
     """
     ready = list[list[RunHead]]()
     for family in families:
@@ -192,8 +195,8 @@ def remove_copied(
 def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> RunHead:
     """Check that the target has all records, messages and texts of a run, and return the run's row in the source.
 
-    The chains and seals of both copies are verified, and the target's texts by their hashes. Raises `RunNotFound`,
-    `JournalDamaged`.
+    The chains and seals of both copies are verified. The texts in the target are verified by their hashes. Raises
+    `RunNotFound`, `JournalDamaged`.
     """
     head, where = source.head(run), f"run {run!r} in {place}"
     with source.look() as reader:
@@ -214,7 +217,10 @@ def _check_copy(source: RawStore, target: RawStore, place: str, run: str) -> Run
 
 
 def _remove(source: RawStore, place: str, families: Sequence[Sequence[RunHead]]) -> Iterator[Removed]:
-    """Delete families together. If that fails, delete them one by one. Yield the result for each family."""
+    """Delete families together. If the transaction fails, delete the families one by one.
+
+    Yield the result for each family.
+    """
     if not families:
         return
     mark_point("copy.verified")

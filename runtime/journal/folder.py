@@ -62,8 +62,8 @@ def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
     Raises `JournalUnreadable` if the path is not a file or cannot be made private. Raises `UsageProblem` or
     `StorageFull` if the file cannot be made.
 
-    An existing file is never opened, because closing the file would release this process's SQLite locks on it. Another
-    process could then delete the write-ahead log.
+    An existing file is never opened, because closing the file would release this process's SQLite locks on it. Without
+    these locks, another process could delete the write-ahead log.
     """
     try:
         if not os.path.lexists(path):
@@ -100,7 +100,9 @@ def is_there(path: Path, use_another: str = USE_ANOTHER) -> bool:
 
 
 def check_in_place(path: Path) -> Callable[[], None]:
-    """Return a function that checks that the file now at a path is still there. It raises `JournalMoved` otherwise.
+    """Return a function that checks that the file now at a path is still there.
+
+    The function raises `JournalMoved` if the file is not there.
 
     SQLite continues writing to a renamed or removed file, and reports success. A call takes microseconds.
     """

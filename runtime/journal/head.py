@@ -1,4 +1,4 @@
-"""The row of a run: all its data except records, messages and texts. Also the mark of moved runs. Pure.
+"""The row of a run: all its data except records, messages and texts. This module also has the mark of moved runs. Pure.
 
 A store needs only the row to decide whether a run is due and whether a message waits. The store's indices are computed
 from the row.
@@ -50,7 +50,7 @@ class RunHead(NamedTuple):
     """The run's committed amount, and the last day that was charged for the run."""
     last_posted: int = 0
     last_consumed: int = 0
-    """The highest id of a message that a record has consumed, or 0."""
+    """The highest id of a message that a record has consumed; 0 if no message was consumed."""
     owner: str | None = None
     """The process that holds the run's lease, or the place to which the run was moved (`moved_owner`)."""
     end: float = 0.0

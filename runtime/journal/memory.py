@@ -1,8 +1,8 @@
-"""The journal in memory: no threads, no I/O, deterministic. For simulation and tests.
+"""The journal in memory: no threads, no I/O, deterministic. It is used for simulation and tests.
 
 A `MemoryStore` has the committed data, and remains when the journals that are opened on it are closed. A `Fault` is
-called just before and just after the commit of every operation. If it raises before the commit, nothing is written. If
-it raises after the commit, everything is written, but not reported.
+called just before and just after the commit of every operation. If a fault raises an error before the commit, nothing
+is written. If it raises an error after the commit, everything is written, but not reported.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping

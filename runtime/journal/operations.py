@@ -1,4 +1,6 @@
-"""The operations of the port, for every store. They check and encode the input, apply the rules, and return records.
+"""The operations of the port, for every store.
+
+The operations check and encode the input, apply the rules, and return records.
 
 A store defines how a snapshot is read (`_look`) and how an operation is carried out in a transaction (`_write`).
 """
@@ -96,7 +98,7 @@ class ReadOperations(Generic[E]):
 
 
 class RawOperations(ReadOperations[Any]):
-    """The reading half of a journal over a raw store. Its methods never wait."""
+    """The reading half of a journal over a raw store. The methods never wait."""
 
     def __init__(self, store: RawStore, codecs: Codecs) -> None:
         self._store, self._codecs = store, codecs

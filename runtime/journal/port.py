@@ -123,7 +123,7 @@ class RunRow(NamedTuple):
     waiting_since: float | None
     next_wake: float | None
     last_seq: int
-    """The number of the run's last record; 0 if it has none."""
+    """The number of the run's last record; 0 if the run has no record."""
     last_posted: int
     """The id of the last posted message; 0 if no message was posted. `last_consumed` is the highest id of a message
     that a record has consumed.
@@ -171,7 +171,7 @@ class RunFilter:
     tops: bool = False
     """Only runs whose ids have no dot. The ids of child runs have a dot."""
     asks: bool = False
-    """Only runs with open questions. Their rows include these questions (`RunRow.asks`)."""
+    """Only runs with open questions. The rows of these runs include the questions (`RunRow.asks`)."""
     limit: int = 200
     """The largest number of listed runs. Further runs, which are older, are left out."""
     begin: int = 0
@@ -203,7 +203,8 @@ class Due(NamedTuple):
     """The work that a host has now, and the time at which the host should ask again."""
 
     runs: tuple[str, ...] = ()
-    """Runs to drive now, because they are due or have unread messages. They are sorted by priority, then by admission.
+    """Runs to drive now, because they are due or have unread messages. The runs are sorted by priority, then by
+    admission.
     """
     unread: frozenset[str] = frozenset()
     """Runs that have a driver and messages that no record has consumed."""
@@ -334,13 +335,13 @@ class Cursors(Protocol):
         """
 
     async def leave_cursor(self, name: str, owner: str) -> None:
-        """End the hold of a cursor now. If this process does not hold the cursor, do nothing."""
+        """End the hold of a cursor now. If `owner` does not hold the cursor, do nothing."""
 
     async def move_cursor(self, name: str, owner: str, positions: Mapping[str, int]) -> bool:
         """Move the cursor past the records up to these numbers, in one durable transaction.
 
-        The cursor never moves back. Return False and change nothing if this process does not hold the cursor. Deleted
-        runs are ignored.
+        The cursor never moves back. Return False and change nothing if `owner` does not hold the cursor. Deleted runs
+        are ignored.
         """
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
@@ -392,7 +393,7 @@ class Journal(Readable[E], Cursors, Protocol[E]):
 
         `run` is the id, which matches `[a-z0-9][a-z0-9._-]{0,63}`. `title` is the title of the run in lists. `kind` is
         the name of the run's kind. Without facts, the journal need not know the kind. `format` is the version of the
-        kind's format in which the events are written. `facts` are the first events. None of them consumes a message.
+        kind's format in which the events are written. `facts` are the first events. No first event consumes a message.
         `summary` is the summary of the state after these events. `owner` is the process that drives the run from now
         on, and `ttl` is the length of the lease in seconds. `overdraw` has the same meaning as for `append`.
         `placement` has the tenant whose budget the run uses, and the run's priority.
@@ -484,6 +485,6 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     async def version(self) -> int:
         """Return a number that changes with every commit of any process.
 
-        The call takes microseconds and writes nothing. Poll the number, and read the inbox only if it has changed.
-        Numbers from different openings of a journal cannot be compared.
+        The call takes microseconds and writes nothing. Poll the number, and read the inbox only if the number has
+        changed. Numbers from different openings of a journal cannot be compared.
         """

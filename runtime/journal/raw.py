@@ -1,7 +1,7 @@
 """The stored form of a journal. Reading, copying and verification use this port.
 
-A `StoreReader` is one snapshot of a store. It returns rows, records with their hashes, and messages, for whole runs or
-for parts of runs. The chain, the texts and the events are verified here, for every store in the same way.
+A `StoreReader` is one snapshot of a store. A reader returns rows, records with their hashes, and messages, for whole
+runs or for parts of runs. The chain, the texts and the events are verified here, for every store in the same way.
 """
 
 import sys
@@ -202,7 +202,10 @@ class RawStore(ABC):
 
     @abstractmethod
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
-        """Carry out operations in one transaction. Return for each operation None or the error that prevented it."""
+        """Carry out operations in one transaction.
+
+        Return for each operation the error that prevented the operation, or None.
+        """
 
     @abstractmethod
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:

@@ -109,7 +109,7 @@ def renew(locked: Locked, epoch: int, ttl: float) -> Change[None]:
 
 
 def release(locked: Locked, epoch: int) -> Change[None]:
-    """End the lease. With an older epoch, do nothing."""
+    """End the lease. If `epoch` is an older one, do nothing."""
     head = locked.head
     if head.epoch != epoch or head.owner is None:
         return Change(None)

@@ -85,7 +85,7 @@ async def open_thread(name: str, connect: Connect[C], explain: Explain) -> Async
 
 
 class ConnectionThread(Generic[C]):
-    """A thread with a connection, made by `open_thread`. It runs jobs in the order of their arrival."""
+    """A thread with a connection, made by `open_thread`. The thread runs jobs in the order of their arrival."""
 
     def __init__(self, name: str, connect: Connect[C], explain: Explain) -> None:
         self.ready = trio.Event()
@@ -104,7 +104,7 @@ class ConnectionThread(Generic[C]):
     def check(self) -> None:
         """Raise the error of opening or closing the connection, if there was an error.
 
-        Only the first call raises it.
+        Only the first call raises the error.
         """
         failure, self._failure = self._failure, None
         if failure is not None:

@@ -69,7 +69,7 @@ def _profiles_of(offer: Offer) -> Mapping[str, str]:
 def _fixed_profiles(offer: Offer) -> dict[str, str]:
     """Return the shipped profiles and the profiles of the settings.
 
-    A kept profile must not have the name of one of these.
+    A kept profile must not have the same name as one of these profiles.
     """
     settings = settings_of(offer.config, AcquireConfig).acquisitions
     own = {name: str(offer.folder / path) for name, path in settings.profiles.items()}

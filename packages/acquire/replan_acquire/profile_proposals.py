@@ -42,7 +42,7 @@ def prepare_proposal(
 ) -> Prepared[RunRequest]:
     """Return the run that proposes a profile for a goal, with passages of the documents as attachments.
 
-    This reads the documents, which may take minutes. `config` replaces the config file of the home.
+    The function reads the documents, which may take minutes. `config` replaces the config file of the home.
 
     Raises:
         UsageProblem: the folder cannot be read, or the model is a template, which proposes no profile.

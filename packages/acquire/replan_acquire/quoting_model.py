@@ -1,4 +1,4 @@
-"""The model `quoting:`, which fills a schema without a language model. It quotes sentences that state a number.
+"""The model `quoting:`, which fills a schema without a language model. The model quotes sentences that state a number.
 
 The model reads the material of a request (`replan_acquire.acquisition.rules.material`), and invents no value. A
 sentence states a number for a field if it has the words of the field and a fitting unit.

@@ -157,7 +157,7 @@ def check_not_lost(journal: Path) -> None:
 
 @contextmanager
 def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
-    """Open the anchors of a journal for a `with` block. Make their file if it is missing.
+    """Open the anchors of a journal for a `with` block. Make the file of anchors if it is missing.
 
     There are no anchors if the file cannot be opened or has another format. If `write` is false, a missing file is not
     made, and there are no anchors.

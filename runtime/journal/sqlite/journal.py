@@ -1,4 +1,4 @@
-"""The journal in SQLite, which is the default. Several processes can use its file.
+"""The journal in SQLite, which is the default. Several processes can use the same file.
 
 Every append is durable before it returns.
 

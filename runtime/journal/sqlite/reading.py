@@ -1,6 +1,6 @@
 """Reads the SQLite file without threads and without an event loop, for short commands.
 
-The methods are async, as the port requires. But they never wait, so `run_without_loop` can run them.
+The methods are async, as the port requires. But the methods never wait, so `run_without_loop` can run them.
 """
 
 from collections.abc import Callable, Coroutine, Iterator

@@ -50,7 +50,7 @@ class Checkpointer:
     def run(self, connection: apsw.Connection) -> None:
         """Copy the log into the file.
 
-        If this fails, nothing is lost, and the next attempt is made when the log has grown.
+        If the copy fails, nothing is lost, and the next attempt is made when the log has grown.
         """
         connection.set_busy_timeout(WAIT_MS)
         try:

@@ -82,7 +82,10 @@ def carry_out(
 
 
 def number_run(connection: apsw.Connection, new: RunHead, noted: Anchors) -> RunHead:
-    """Return the row of a new run. Its number is one that no run in this file has had. Raises `RunExists`."""
+    """Return the row of a new run. The number in the row is one that no run in this file has had.
+
+    Raises `RunExists`.
+    """
     ((exists, last),) = connection.execute(_EXISTS, (new.run,))
     if exists:
         raise RunExists(new.run)

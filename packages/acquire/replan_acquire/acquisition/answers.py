@@ -56,7 +56,7 @@ _PLURALS = word_set("people children men women criteria media feet teeth mice")
 
 
 def field_question(schema: Schema, path: str) -> str:
-    """Return the question about a field: its own question, or one made of its label."""
+    """Return the question about a field: its own question, or a question made of its label."""
     spec = schema.fields[path]
     return one_line(schema.fill_slots(spec.question)) or make_label_question(spec, counted=_is_counted(schema, path))
 
@@ -288,7 +288,7 @@ def make_correction(state: State, text: str) -> Mapping[str, Any] | None:
 
 
 def _read_told_value(state: State, path: str, text: str) -> FieldValue:
-    """Return the value that a correction gives a field. Raises `UsageProblem` if the run cannot accept it."""
+    """Return the value that a correction gives a field. Raises `UsageProblem` if the run cannot accept the value."""
     end = state.run.finished
     if end is not None and end.outcome in (Outcome.CANCELLED, Outcome.FAILED):
         raise UsageProblem(

@@ -71,7 +71,7 @@ INCOMPLETE = "incomplete"
 
 
 class AcquisitionStarted(Started):
-    """An acquisition run began. The event holds all that later decisions depend on."""
+    """An acquisition run began. The event has everything that later decisions need."""
 
     texts: ClassVar[tuple[str, ...]] = ("goal", "pinned")
     kind: Literal["acquisition_started"] = "acquisition_started"
@@ -102,7 +102,7 @@ class Routed(Event):
     node: str
     """The node that the run left."""
     outcome: str
-    """The outcome of the node. The table maps it to the next node."""
+    """The outcome of the node. The table maps the outcome to the next node."""
     to: str
     """The next node."""
     reason: str

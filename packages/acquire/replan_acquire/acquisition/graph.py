@@ -24,7 +24,7 @@ class Hop:
 
     outcome: str
     reason: str
-    """The reason in one line for people, tests and events. No decision depends on it."""
+    """The reason in one line for people, tests and events. No decision depends on this reason."""
     writes: Writes = NOTHING
     """The changes to fields of the planner's state. The node must own these fields."""
 

@@ -1,7 +1,7 @@
 """The machine of acquisition runs: how their own events change the state. Pure.
 
-The machine does not decide or act. It never fails on an event that was once emitted. Reading a run only applies its
-events. So the modules that make decisions and requests are imported only when a run is driven.
+The machine does not decide or act. The machine never fails on an event that was once emitted. Reading a run only
+applies its events. So the modules that make decisions and requests are imported only when a run is driven.
 """
 
 from functools import cached_property

@@ -21,7 +21,7 @@ def questions_left(state: State, path: str) -> bool:
 def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | None:
     """Return the next decision about a field: a search, or a question if no search is left.
 
-    None if no question is left either.
+    The result is None if no question is left either.
 
     No question is asked about an optional field, or about a field with a default that documents may state.
     """

@@ -34,7 +34,7 @@ class PlannerDecision(Value):
     question: str = ""
     """The question to the user; if it is empty, the field's own question is asked."""
     reasoning: str = ""
-    """The reason in one sentence for people. No decision depends on it."""
+    """The reason in one sentence for people. No decision depends on this reason."""
 
 
 class FoundPassage(Value):
@@ -194,8 +194,8 @@ class Writes(Value):
     values: Mapping[str, tuple[FieldValue, ...]] = {}
     """The values to add to each field, by path."""
     composed: Mapping[str, tuple[FieldValue, ...]] = {}
-    """The new computed or default values of each field, by path. They replace the old values. An empty tuple removes
-    the old values.
+    """The new computed or default values of each field, by path. The new values replace the old values. An empty tuple
+    removes the old values.
     """
     decompositions: Mapping[str, Decomposition | None] = {}
     searches: tuple[SearchMade, ...] = ()

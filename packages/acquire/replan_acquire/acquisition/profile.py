@@ -59,11 +59,11 @@ class FieldSpec(Config):
     question: Annotated[str, StringConstraints(max_length=TEXT_MAX)] = ""
     """The question to the user; by default, a question that is made of the label."""
     default: float | str | None = None
-    """The value that is assumed if the searches find no value. The result marks it as a default."""
+    """The value that is assumed if the searches find no value. The result marks the value as a default."""
     choose: Choose = "confidence"
     """The rule that chooses one of several values from sources. A value from the user always takes precedence."""
     period: Annotated[str, StringConstraints(pattern=r"^(latest|any|(19|20)[0-9][0-9])$")] = "latest"
-    """The year whose values are used. It is `latest` (the latest year found), `any`, or a year. Values without a year
+    """The year whose values are used. `latest` is the latest year found, and `any` is every year. Values without a year
     are always used.
     """
     formula: Annotated[str, StringConstraints(max_length=FORMULA_MAX)] = ""
@@ -105,7 +105,7 @@ class Calculator(Config):
     """The calculations from the fields."""
 
     results: Mapping[FieldName, ResultSpec] = Field(min_length=1, max_length=FIELDS_MAX)
-    """The results by name. They are calculated in the order of their dependencies."""
+    """The results by name. The results are calculated in the order of their dependencies."""
     preconditions: tuple[FormulaCheck, ...] = Field(default=(), max_length=50)
     """Checks of the fields and results. A false check blocks the calculation."""
 

@@ -307,7 +307,7 @@ UNVOUCHED = "profile.unvouched_number"
 
 
 def make(config: Mapping[str, Any]) -> Guard:
-    """Return the guard. It has no settings."""
+    """Return the guard. This guard has no settings."""
     check_settings(NAME, config, ())
 
     def guard(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature

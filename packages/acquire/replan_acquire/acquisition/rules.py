@@ -341,7 +341,7 @@ def _describe_missing(state: State) -> str:
 
 
 def request(state: State) -> AcquisitionCall | ToolRequested | RunFinished | None:
-    """Request the call or the search that the node needs. End the run if a limit does not allow it."""
+    """Request the call or the search that the node needs. End the run if a limit does not allow this request."""
     run = state.run
     if run.saving or run.calls.open:
         return None

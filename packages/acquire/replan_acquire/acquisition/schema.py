@@ -1,6 +1,6 @@
 """The schema of a run: all fields with their compositions, and the chosen values. Pure.
 
-The schema is never stored. It is made from the profile and the decompositions whenever it is needed.
+The schema is never stored. The schema is made from the profile and the decompositions whenever it is needed.
 """
 
 import re

@@ -22,7 +22,10 @@ from runtime.core.ledger import Price
 
 
 class RunConfig(Value):
-    """The configuration of a run. The run's first event stores it, so that later decisions use no file."""
+    """The configuration of a run.
+
+    The run's first event stores the configuration, so that later decisions need no file.
+    """
 
     profile: Profile
     prompts: PromptBook

@@ -92,7 +92,10 @@ def _check_beginning(wanted: str, content: bytes) -> None:
 
 
 def open_archive(content: bytes) -> zipfile.ZipFile:
-    """Open a ZIP file. Raises `DocumentRefused` if its directory is damaged, or if its files have too many bytes."""
+    """Open a ZIP file.
+
+    Raises `DocumentRefused` if the ZIP directory is damaged, or if the unpacked files are too large.
+    """
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except (zipfile.BadZipFile, ValueError, OverflowError, RuntimeError) as error:

@@ -1,9 +1,9 @@
 """The program that reads one document in a separate process: bytes on standard input, text on standard output.
 
-It is called with the format (`python extract_main.py pdf`). For a reader of an installed distribution, more arguments
-follow: the module, the reader's name and the folders of packages. The program imports what the format needs, and
-confines itself before it reads any byte of the document. It writes one JSON object with `parts`, or with `problem`, the
-reason why the document cannot be read.
+The program is called with the format (`python extract_main.py pdf`). For a reader of an installed distribution, more
+arguments follow: the module, the reader's name and the folders of packages. The program imports what the format needs,
+and confines itself before it reads any byte of the document. The program writes a JSON object with `parts`, or with
+`problem` (the reason why the document cannot be read).
 
 The confinement limits time and memory. The process must not open files or sockets (`RLIMIT_NOFILE`), or write files. On
 Linux, a filter of system calls (seccomp) allows only the calls that a computation over open files needs. Every other
@@ -56,7 +56,7 @@ def confine(*, seconds: int, memory_bytes: int) -> None:
     `seconds` limits the processor time, and `memory_bytes` the address space.
 
     Raises:
-        NotConfined: the system refuses.
+        NotConfined: the system refuses the limits or the filter.
     """
     limits = {
         resource.RLIMIT_CPU: seconds,
@@ -119,7 +119,7 @@ def main(wanted: str, module: str = "", plugin: str = "") -> None:
     """Read the document on standard input, and write the result to standard output.
 
     `module` is the module of a reader of an installed distribution, and `plugin` is the reader's name. Both are empty
-    for our own readers.
+    for the readers of this package.
     """
     from replan_acquire.documents.extract_archive import DocumentRefused, prepare_readers, read_parts  # noqa: PLC0415 - as above
 

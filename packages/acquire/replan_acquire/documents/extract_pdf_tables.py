@@ -42,7 +42,7 @@ class FoundRow:
 
 @dataclass(slots=True)
 class FoundTable:
-    """A table on one page. It may be a part of a longer table."""
+    """A table on one page. The table may be a part of a longer table."""
 
     page: int
     bbox: Box

@@ -1,8 +1,8 @@
 """Reads a document in a separate confined process (`extract_main`), within limits of time and of output.
 
-The process gets the open file as its standard input. It gets no environment variables, and cannot open files. It is
-killed if it reaches the time limit or the size limit of its output. A hostile file may control the process that reads
-it, so the output is validated like any untrusted input.
+The process gets the open file as its standard input. The process gets no environment variables, and cannot open files.
+The process is killed if it reaches the time limit or the size limit of the output. A hostile file may control the
+process that reads it, so the output is validated like any untrusted input.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""The index of a folder's documents. It uses SQLite's full-text search, in memory.
+"""The index of a folder's documents. The index uses SQLite's full-text search, in memory.
 
 The same query gives the same ranking every time.
 

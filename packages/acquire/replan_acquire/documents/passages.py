@@ -163,7 +163,7 @@ def _short_lines(document: Document) -> Iterator[_Line]:
 def _places_after(places: tuple[tuple[int, str], ...], at: int) -> tuple[tuple[int, str], ...]:
     """Return the places of a line's remaining text after an offset.
 
-    The first of them is the place that contains the offset.
+    The first returned place is the one that contains the offset.
     """
     before = [place for offset, place in places if offset <= at]
     return (*(((0, before[-1]),) if before else ()), *((offset - at, place) for offset, place in places if offset > at))

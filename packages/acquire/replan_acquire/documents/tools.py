@@ -1,7 +1,7 @@
 """The search tool: searches a folder, a service or an MCP server, and returns the passages as JSON.
 
-Its arguments are `query` (a text) and `limit` (a number). The tool changes nothing. The run records the result, and
-checks quotes against this record. A successful search is never repeated.
+The arguments of the tool are `query` (a text) and `limit` (a number). The tool changes nothing. The run records the
+result, and checks quotes against this record. A successful search is never repeated.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Formulas: arithmetic over the names of fields. A formula is parsed into nodes of fixed types.
 
-It is never executed as code.
+A formula is never executed as code.
 
 A formula has numbers, names such as `market.buildings`, `+ - * / **`, parentheses, and the functions `min`, `max` and
 `sum`.

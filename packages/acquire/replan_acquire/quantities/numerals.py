@@ -28,7 +28,7 @@ _DATES = re.compile(
 
 
 class Readings(NamedTuple):
-    """The meanings of a numeral with each decimal mark. They are equal if the numeral is unambiguous."""
+    """The meanings of a numeral with each decimal mark. The meanings are equal if the numeral is unambiguous."""
 
     point: float
     """The number if the decimal mark is a point."""

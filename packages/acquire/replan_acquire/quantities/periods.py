@@ -66,7 +66,7 @@ def _nearest(text: str, start: int, end: int, title: str) -> Iterator[list[str]]
 def _year_cell(cell: str) -> Iterator[str]:
     """Yield the year of a cell that contains only a year, or only a word such as `year` and a year.
 
-    Also yield the years of dates.
+    The years of dates are yielded too.
     """
     name, _, value = cell.strip().rpartition(":")
     match = _ANY.fullmatch(value.strip())
@@ -83,7 +83,7 @@ def _loose(text: str) -> Iterator[str]:
 def _marked_years(text: str, begins: int, ends: int, start: int, end: int) -> Iterator[str]:
     """Yield the years in a part of a sentence that follow a word for time or a mark such as a comma.
 
-    Also yield the years of dates.
+    The years of dates are yielded too.
     """
     for match in _ANY.finditer(text, begins, ends):
         beside = start <= match.start() < end

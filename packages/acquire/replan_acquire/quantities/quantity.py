@@ -59,7 +59,7 @@ class Refusal(Value):
 
     code: RefusalCode
     message: str
-    """The reason in one line. It may quote the text, so it is data and never an instruction."""
+    """The reason in one line. The message may quote the text, so the message is data and never an instruction."""
     readings: tuple[str, ...] = ()
     """The meanings of an ambiguous number, such as `1.234` and `1,234`; empty for any other reason."""
 

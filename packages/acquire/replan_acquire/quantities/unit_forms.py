@@ -56,7 +56,7 @@ class UnitForm(NamedTuple):
     unit: str
     """The unit in the source's form; empty if the source writes no unit."""
     target: str
-    """The wanted unit without the parts that the source leaves out. `unit` converts into it."""
+    """The wanted unit without the parts that the source leaves out. `unit` converts into this target."""
     left_out: tuple[str, ...] = ()
     rates: tuple[str, ...] = ()
 
@@ -66,8 +66,8 @@ def find_form(
 ) -> "UnitForm | Refusal":
     """Return the form in which a source writes a wanted unit, or why the source's unit does not fit.
 
-    A source may leave counted units out. It may leave out another rate only if the unit that a model or a profile
-    gives has that rate. A number without a unit is a count or a plain number.
+    A source may leave counted units out. A source may leave out another rate only if the unit `given` by a model or a
+    profile has that rate. A number without a unit is a count or a plain number.
     """
     names = _names(wanted)
     short = drop_counted_units(wanted, declared)

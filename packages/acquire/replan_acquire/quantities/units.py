@@ -346,7 +346,7 @@ class UnitTable:
 
 
 def tidy(number: float) -> float:
-    """Return a number rounded to 14 significant digits. This removes the errors of binary fractions."""
+    """Return a number rounded to 14 significant digits. Rounding removes the errors of binary fractions."""
     return float(f"{number:.14g}")
 
 
