@@ -227,9 +227,10 @@ class Row(Config):
     backoff_seconds: float = Field(default=0.0, ge=0.0, le=BACKOFF_MAX, allow_inf_nan=False)
     """The delay before a local retry in seconds. It doubles with each equal failure in a row."""
     afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
-    """Whether the steps are done again without earlier rejections in their prompts (`Policy.afresh_shows`)."""
+    """Whether the prompts of the redone steps leave out earlier rejections (`Policy.afresh_shows`)."""
     times: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, exclude_if=lambda times: times is None)
-    """The largest number of retries of a step that the row decides in one visit with attempts left; null for no limit.
+    """The largest number of retries of a step that the row may cause in one visit, while attempts are left; null for no
+    limit.
     """
 
     @model_validator(mode="after")

@@ -68,7 +68,7 @@ class PromptEntry(Config):
     constraints: Text
     """The rules for an answer: its fields, their values, an example."""
     task: Text
-    """The task. In the user part only the feedback comes after it."""
+    """The task. In the user part, only the feedback follows the task."""
     feedback_wrapper: Wrapper
     """The text around one rejection (`{feedback}`) of this step's own artifact."""
     escalation_feedback_wrapper: Wrapper

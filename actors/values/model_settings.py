@@ -106,7 +106,7 @@ class ModelSettings(Config):
         default=None, exclude_if=_is_not_set
     )
     """The largest number of tokens in a prompt and its reply together. A longer prompt is not sent. If the setting is
-    missing, the server is asked. The setting is not sent.
+    missing, Replan asks the server. The setting is not sent.
     """
     compact: Annotated[bool, Field(strict=True)] = Field(default=False, exclude_if=operator.not_)
     """Whether the shorter texts of prompts are used, for a model with a small context window. The setting is not

@@ -56,7 +56,7 @@ MEANING = {
     Exit.JOURNAL: "the journal cannot be read, is damaged, was moved while open, or was written by a newer release",
     Exit.UNDONE: "an execution ended, and everything that it had done is undone",
     Exit.INTERRUPTED: "interrupted by Ctrl-C; the run is parked and can be resumed",
-    Exit.UNREAD: "the reader of the output closed it before its end",
+    Exit.UNREAD: "the program that reads the output stopped too early",
     Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
 }
 """The meaning of each exit code in one line. `replan explain exit` shows these lines."""
