@@ -124,7 +124,7 @@ def test_a_precondition_that_nothing_makes_costs_the_author_no_call(case, replan
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     words = ["--tools", str(tmp_path / "tools.yaml"), "--workspace", str(work), "-m", "template:bug", "--no-input"]
     result = replan("execute", str(tmp_path / "plan.json"), *words)
-    lack = "this plan is for b, but the steps of `template:bug` do not make it"
+    lack = "the steps of `template:bug` do not make b, which the plan's goal needs"
     assert f"if this plan fails, no new plan can be made: {lack}" in result.stderr
     shown = json.loads(replan("show", "--last", "--json").stdout)
     assert (result.exit_code, shown["calls"]) == (6, 0)

@@ -116,7 +116,9 @@ def test_of_two_concurrent_answers_one_is_accepted_and_one_is_a_conflict(shell, 
 
 def test_an_invalid_answer_is_refused_and_the_question_stays_open(replan, two_questions):
     run, questions = two_questions
-    assert_refused(replan("answer", questions["g_recon"], ""), "some text", "stays open; it expects one of: red, blue")
+    assert_refused(
+        replan("answer", questions["g_recon"], ""), "must not be empty", "stays open; it expects one of: red, blue"
+    )
     assert_refused(replan("tell", run, "-", input="x" * 50_000), "40,000 bytes")
     assert replan("tell", run, "x", "--as", "wish").exit_code == 2
     assert_refused(replan("answer", questions["g_recon"]), "--decline")
