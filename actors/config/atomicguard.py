@@ -197,5 +197,5 @@ class _Translation:
         if not _CLASS_NAME.fullmatch(name):
             return name
         snake = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Guard")).lower()
-        self._add_notice(path, f"this name is read as the guard {snake!r}")
+        self._add_notice(path, f"in Replan, this guard is named {snake!r}")
         return snake

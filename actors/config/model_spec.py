@@ -265,7 +265,7 @@ def _read_plugin(rest: str, place: str) -> PluginSpec:
         raise UsageProblem("`plugin:` must be followed by a plug-in's prefix and a text", place=place, hint=hint)
     if len(text) > NAME_MAX or not text.isprintable():
         cause = f"the text after `{prefix}:` is longer than {NAME_MAX} characters, or has unprintable characters"
-        raise UsageProblem(cause, place=place, hint="shorten it, or write it as one line")
+        raise UsageProblem(cause, place=place, hint="shorten the text, and write it on one line")
     return PluginSpec(prefix, text)
 
 
@@ -277,7 +277,7 @@ def _read_recording(rest: str, place: str) -> RecordingSpec:
         hint = "write one, such as recorded:replies.yaml"
         raise UsageProblem("there is no file name after `recorded:`", place=place, hint=hint)
     if "?" in path or bool(record) != bool(missing):
-        hint = "such as recorded:replies.yaml?lenient or recorded:replies.yaml?record=gpt-5-mini"
+        hint = "write recorded:replies.yaml?lenient or recorded:replies.yaml?record=gpt-5-mini"
         raise UsageProblem(
             "`recorded:` accepts only the options `?lenient` and `?record=MODEL`", place=place, hint=hint
         )

@@ -94,7 +94,9 @@ class _Loader:
         if file in above:
             names = [Path(workflow).stem for workflow in (*above[above.index(file) :], file)]
             raise document.problem(
-                f"workflows run each other: {' -> '.join(names)}", key, "in one of them, use a model as the generator"
+                f"workflows run each other: {' -> '.join(names)}",
+                key,
+                "in one of these workflows, use the generator `model`",
             )
         if len(above) >= DEPTH_MAX:
             raise document.problem(
@@ -104,7 +106,7 @@ class _Loader:
         for step, pair in loaded.workflow.action_pairs.items():
             if review.NAME in pair.guards:
                 raise loaded.document.problem(
-                    f"guard {review.NAME!r} asks a person, which a child workflow cannot do",
+                    f"a child workflow cannot ask a person, so it cannot use the guard {review.NAME!r}",
                     ("action_pairs", step, "guard"),
                     f"put this guard on the step that runs the child workflow, in {document.source}",
                 )

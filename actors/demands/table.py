@@ -423,7 +423,7 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
     if proof.assurance:
         words += f", assurance {proof.assurance}"
     if proof.escalations:
-        words += f"; {', '.join(proof.escalations[:ESCALATIONS_MAX])} may hand over to a person"
+        words += f"; after a failure of {', '.join(proof.escalations[:ESCALATIONS_MAX])}, a person may take over"
     if proof.undoes:
         words += f"; a failure of {', '.join(proof.undoes[:ESCALATIONS_MAX])} undoes everything"
     if proof.irreversible:

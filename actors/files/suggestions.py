@@ -38,7 +38,7 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
         "format": "a webhook posts only signed JSON; a program of yours can turn it into a message",
         "learns_from": "edit the values in the file of the belief policy",
         "mail": _MESSAGES,
-        "model_calls_total_by_provider": "`model_calls_max_by_provider` limits the calls of each host",
+        "model_calls_total_by_provider": "use `model_calls_max_by_provider`, which limits the calls of each host",
         "notify": "use a webhook: it tells a program of yours that a run waits",
         "schedules": "use a crontab line with `replan run FILE --detach`",
         "slack": _MESSAGES,

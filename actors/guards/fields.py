@@ -75,7 +75,7 @@ class Fields:
                 [_finding(Code.NOT_OBJECT, "", f"the artifact must be a JSON object, not {_type_name(value.value)}")]
             )
         elif len(value.value) > KEYS_MAX:
-            message = f"the artifact has {len(value.value):,} keys; at most {KEYS_MAX:,} are read"
+            message = f"the artifact has {len(value.value):,} keys; at most {KEYS_MAX:,} are allowed"
             self.check([_finding(Code.TOO_LARGE, "", message)])
         else:
             self.values = value.value
@@ -129,7 +129,7 @@ class Fields:
         if not isinstance(value, list):
             self._fail(Code.TYPE, key, f"{key} must be a list, not {_type_name(value)}")
         elif len(value) > ITEMS_MAX:
-            self._fail(Code.TOO_LARGE, key, f"{key} has {len(value):,} items; at most {ITEMS_MAX:,} are read")
+            self._fail(Code.TOO_LARGE, key, f"{key} has {len(value):,} items; at most {ITEMS_MAX:,} are allowed")
         elif not value and not empty:
             self._fail(Code.EMPTY, key, f"{key} must not be empty")
         else:

@@ -232,8 +232,8 @@ def _check_traces(plan: Plan, exploration: Exploration, settings: Settings, soun
     if not exploration.complete:
         if not any(finding.code == Code.TOO_COMPLEX for finding in soundness.findings):
             text = (
-                f"Not verified: more than {exploration.explored} configurations of successes and failures. "
-                f"Let fewer steps continue after a failure, order independent steps, or let recoveries delete the "
+                f"Not verified: the plan has more than {exploration.explored} configurations. "
+                f"Let fewer steps continue after a failure, order independent steps, or let recovery steps delete the "
                 f"tokens that start them."
             )
             yield Finding(code=Code.TOO_COMPLEX, message=text)
@@ -253,8 +253,8 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
         yield Finding(code=Code.NO_UNDO, where=gap.step, message=text, trace=gap.trace)
     if not coverage.complete:
         text = (
-            f"Not verified that all steps can be undone: the plan has more than {coverage.explored} configurations. "
-            "Give every step an `undo`."
+            f"It is not verified that all steps can be undone, because the plan has more than {coverage.explored} "
+            "configurations. Give every step an `undo`."
         )
         yield Finding(code=Code.TOO_COMPLEX, message=text)
 
@@ -305,10 +305,11 @@ def _advice(plan: Plan, cause: str) -> str:
     outcome = next((item for item in outcomes if item.name == name), None)
     if outcome is None:
         return " Add a step that leads from this point to the goal."
-    which = f"the outcome '{printable(name)}' of {shown}"
+    which = f"outcome '{printable(name)}' of {shown}"
     if not outcome.effects:
-        return f" Add a token to the effects of {which}, and a step that needs this token and leads to the goal."
-    return f" Add steps that need {quote_names(outcome.effects)} from {which} and that lead to the goal."
+        return f" Add a token to the effects of the {which}, and a step that needs this token and leads to the goal."
+    makes = quote_names(outcome.effects)
+    return f" The {which} makes {makes}. Add steps that need these tokens and lead to the goal."
 
 
 def _waiting_clause(plan: Plan, trace: Sequence[str]) -> str:

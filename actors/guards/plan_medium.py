@@ -401,7 +401,10 @@ def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: 
     kind = "policy" if plan.is_policy else "plan"
     text = f"No trace of this {kind} reaches the goal; the closest trace still lacks {quote_names(result.unmet)}."
     if not result.unmet:
-        text = f"No trace of this {kind} ends, because a step is always ready. Let each step delete what starts it."
+        text = (
+            f"No trace of this {kind} ends, because a step is always ready. "
+            f"Let each step delete the tokens that start it."
+        )
     result.findings.append(
         Finding(code=Code.GOAL_UNREACHABLE, where="goal_state", message=text, tokens=tuple(result.unmet))
     )

@@ -106,7 +106,7 @@ def _replace_requirement(plan: Plan, stated: tuple[Requirement, ...]) -> Plan:
 def _check_coverage(plan: Plan, results: Sequence[CheckedRequirement]) -> Iterator[Finding]:
     goals = sum(1 for item in plan.requirements if item.kind == RequirementKind.GOAL)
     if goals > GOALS_MAX:
-        message = f"the plan has {goals:,} goal requirements; at most {GOALS_MAX} are read"
+        message = f"the plan has {goals:,} goal requirements; at most {GOALS_MAX} are allowed"
         yield Finding(code=Code.TOO_LARGE, message=message, where="requirements")
     for item, standing, steps in results:
         name = f"requirement {printable(item.id)} ({quote_text(item.text)})"
@@ -172,8 +172,8 @@ def _check_steps(plan: Plan) -> Iterator[Finding]:
         satisfied = step.satisfies - shown_only
         if len(satisfied) > SATISFIED_MAX:
             message = (
-                f"step {printable(step.step_id)} satisfies {len(satisfied)} requirements; one check can tell at most "
-                f"{SATISFIED_MAX} requirements apart, so split the step"
+                f"step {printable(step.step_id)} satisfies {len(satisfied)} requirements, but one check can cover "
+                f"at most {SATISFIED_MAX}; split the step"
             )
             yield Finding(code=Code.MANY_SATISFIED, message=message, where=step.step_id, severity="warning")
 

@@ -103,7 +103,7 @@ class _Search:
         if state in self._dead:
             return False
         if len(above) >= DEPTH_MAX:
-            raise SearchFailed(f"no plan of at most {DEPTH_MAX} steps in a row was found")
+            raise SearchFailed(f"no plan with at most {DEPTH_MAX} steps in a row was found")
         returns, passed, refused = self._returns, above | {state}, set[str]()
         while path := ahead or self._path(state, above, refused):
             chosen, ahead = path[0], ()
@@ -286,7 +286,7 @@ def _check(steps: Sequence[Step], start: Tokens, goal: Tokens) -> None:
         hint = _suggest_name(token, known) or "remove it"
         raise UsageProblem(f"no tool declares a step with the token {token!r}", place=HOLDS, hint=hint)
     for token in sorted(goal - made_tokens - start):
-        hint = _suggest_name(token, made_tokens | start) or "add it to the `effects` of a generator's `step`"
+        hint = _suggest_name(token, made_tokens | start) or "add the token to the `effects` of a generator's `step`"
         raise UsageProblem(f"no tool makes {token!r}", place=GOAL, hint=hint)
     if goal <= start:
         raise UsageProblem("the goal holds already, so no plan is needed", place=GOAL, hint="name another token")
@@ -298,7 +298,7 @@ def _check(steps: Sequence[Step], start: Tokens, goal: Tokens) -> None:
         hint = (
             f"add --holds {','.join(nobody)} if this holds at the beginning"
             if nobody
-            else "change what their steps need"
+            else "change the preconditions of the steps that make them"
         )
         raise UsageProblem(f"no plan reaches {quote_names(lost)}, because {why}", place=GOAL, hint=hint)
 

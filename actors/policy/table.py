@@ -73,7 +73,7 @@ class Agreement(Config):
         make_total = sum(kind.share for kind in self.kinds)
         if abs(make_total - 1) > SUM_TOLERANCE:
             raise config_error(
-                f"the shares add up to {make_total:g}, not to 1", ("kinds",), "each is a share of all runs"
+                f"the shares add up to {make_total:g}, not to 1", ("kinds",), "each number is a share of all runs"
             )
         return self
 
@@ -156,7 +156,7 @@ class BeliefTable(Config):
         for place, row in self.codes.items():
             if abs(sum(row.values()) - 1) > SUM_TOLERANCE:
                 cause = f"the shares add up to {sum(row.values()):g}, not to 1"
-                raise config_error(cause, ("codes", place), "each is a share of all cases")
+                raise config_error(cause, ("codes", place), "each number is a share of all cases")
         return self
 
     def rows_named(self) -> Iterator[tuple[tuple[str, ...], Iterable[str]]]:

@@ -54,7 +54,7 @@ def questions_of(questions: Any) -> Iterator[Finding]:
         yield Finding(code=Code.TYPE, message="open_questions must be a list", where="open_questions")
         return
     if len(questions) > QUESTIONS_MAX:
-        message = f"open_questions has {len(questions):,} items; at most {QUESTIONS_MAX:,} are read"
+        message = f"open_questions has {len(questions):,} items; at most {QUESTIONS_MAX:,} are allowed"
         yield Finding(code=Code.TOO_LARGE, message=message, where="open_questions")
         return
     for index, value in enumerate(questions):

@@ -191,7 +191,7 @@ def quote_question(
         above: a text of the program, which is shown before the words.
     """
     passage, line = split_last_question(words)
-    head = f"{who} asks, about {subject}: "
+    head = f"{who} asks about {subject}: "
     if line and len(head) + len(line) <= SENTENCE_MAX:
         text = f"{head}{line}"
     else:

@@ -21,7 +21,7 @@ CHECKPOINTS = {"trio": trio.lowlevel.checkpoint, "asyncio": functools.partial(as
 """Functions that only work in their own event loop."""
 TENANT = contextvars.ContextVar("tenant", default="nobody")
 
-ASKED = "The model asks, about the step 'g_analysis': Which version is it?"
+ASKED = "The model asks about the step 'g_analysis': Which version is it?"
 
 
 @pytest.fixture

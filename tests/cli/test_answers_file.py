@@ -34,7 +34,7 @@ def test_the_exported_file_answers_equal_questions_of_several_runs_each_for_itse
     text = replan("questions", "--export").stdout
     exported = yaml.safe_load(text)
     assert exported == {"answers": [{"questions": [f"{run}/q1" for run in runs], "answer": None}]}
-    assert "# - The model asks, about the step" in text
+    assert "# - The model asks about the step" in text
     filled = answers(tmp_path, text.replace("  answer:", '  answer: "3.12"'))
     given = replan("answer", "--file", filled, "--json")
     assert given.exit_code == 0, given.output

@@ -144,7 +144,7 @@ WRONG = {
     "itself": (
         WORKFLOW.replace("model\n    guard: plan", "workflow:./mine.yaml\n    guard: plan"),
         "mine.yaml:7 action_pairs.g_plan.generator",
-        "mine -> mine (in one of them, use",
+        "mine -> mine (in one of these workflows",
     ),
     "policy": (
         WORKFLOW + "policy: ./mine.policy.yaml\n",

@@ -16,7 +16,7 @@ EDITS = {
     "the questions": ("DELETE FROM asked", "its open questions: stored as [], but its records give ["),
     "a question": (
         "UPDATE asked SET questions = CAST(replace(questions, 'version', 'release') AS BLOB)",
-        "(text): stored as \"The model asks, about the step 'g_analysis': Which release",
+        "(text): stored as \"The model asks about the step 'g_analysis': Which release",
     ),
     "questions that are none": (
         "UPDATE asked SET questions = x'5b315d'",

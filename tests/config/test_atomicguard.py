@@ -85,7 +85,7 @@ def test_a_list_of_guards_is_asked_in_order_until_one_fails(tmp_path):
     assert patch.escalate_by_guard == {"test_green": ("ap_cause",), "lint": ("ap_approach",)}
     assert patch.escalate_to == ("ap_approach",)
     assert [notice.partition(" ")[2] for notice in notices] == [
-        "action_pairs.ap_patch.escalate_feedback_by_guard.TestGreenGuard: this name is read as the guard 'test_green'"
+        "action_pairs.ap_patch.escalate_feedback_by_guard.TestGreenGuard: in Replan, this guard is named 'test_green'"
     ]
 
 

@@ -95,7 +95,13 @@ def test_the_tokens_that_say_which_step_is_next_are_new_to_the_state():
 
 REFUSED = {
     "a token that nothing makes": ("", "pakage", "no tool makes 'pakage'", "did you mean 'package'?", "goal"),
-    "a token unlike any": ("", "qqq", "no tool makes 'qqq'", "add it to the `effects` of a generator's `step`", "goal"),
+    "a token unlike any": (
+        "",
+        "qqq",
+        "no tool makes 'qqq'",
+        "add the token to the `effects` of a generator's `step`",
+        "goal",
+    ),
     "an unknown token at the start": (
         "sorce", "package", "no tool declares a step with the token 'sorce'", "did you mean 'source'?", "holds",
     ),

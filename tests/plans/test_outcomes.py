@@ -134,7 +134,9 @@ def messages(*steps, level="expansive"):
 
 def test_the_advice_after_a_dead_end_names_the_outcome_and_its_tokens():
     text = messages(BOTH[0])["look"]
-    assert text.endswith("Add steps that need 'is_black' from the outcome 'black' of look and that lead to the goal.")
+    assert text.endswith(
+        "The outcome 'black' of look makes 'is_black'. Add steps that need these tokens and lead to the goal."
+    )
 
 
 def test_each_outcome_that_leads_to_a_dead_end_is_told():

@@ -14,7 +14,7 @@ from replan.runs.reader import ALL
 _CODES = re.compile(r"(?<![\w.])(" + "|".join(re.escape(code) for code in Code) + r")(?![\w.])")
 _NODE = re.compile(r"\b\w+/(r\d+\.)?v\d+\.a\d+\b")
 _SENTENCE_END = re.compile(r"[.!?] +[A-Z]")
-_ABOUT = re.compile(r"^(The (model|template|agent|profile|guard '[^']*') asks, about [^:]*: )")
+_ABOUT = re.compile(r"^(The (model|template|agent|profile|guard '[^']*') asks about [^:]*: )")
 
 
 def one_question(text):

@@ -262,7 +262,9 @@ def test_workflows_that_run_each_other_are_refused_at_the_line_of_the_cycle(tmp_
         tmp_path, above=PARENT, below=CHILD.replace("{generator: model", '{generator: "workflow:above.yaml"', 1)
     )
     place = f"{tmp_path / 'below.yaml'}:4 action_pairs.c_strategy.generator: workflows run each other"
-    assert usage_problem(top) == f"{place}: above -> below -> above (in one of them, use a model as the generator)"
+    assert (
+        usage_problem(top) == f"{place}: above -> below -> above (in one of these workflows, use the generator `model`)"
+    )
 
 
 def test_child_workflows_have_a_maximum_depth(tmp_path):

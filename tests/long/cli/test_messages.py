@@ -46,8 +46,8 @@ def two_questions(replan, problem, scripted):
     run = json.loads(result.stdout)["run_id"]
     shown = json.loads(replan("questions", run, "--json").stdout)["questions"]
     assert {(item["step"], item["text"]) for item in shown} == {
-        ("g_analysis", "The model asks, about the step 'g_analysis': Which version is it?"),
-        ("g_recon", "The model asks, about the step 'g_recon': Which colour?"),
+        ("g_analysis", "The model asks about the step 'g_analysis': Which version is it?"),
+        ("g_recon", "The model asks about the step 'g_recon': Which colour?"),
     }
     return run, {item["step"]: item["id"] for item in shown}
 

@@ -318,7 +318,7 @@ async def test_the_page_begins_with_what_was_asked_said_and_answered_in_order_an
         await web.engine.tell(run, "It is urgent")
         await web.engine.answer(f"{run}/q1", "3.12", via="web")
         await web.engine.tell(run, "It must run on Linux", "requirement")
-        asked = "then, asked “The model asks, about the step 'analysis': Which version is it?”"
+        asked = "then, asked “The model asks about the step 'analysis': Which version is it?”"
         wanted = [
             "then you said (note): It is urgent",
             f"{asked}, you answered on the web page: 3.12",

@@ -34,7 +34,7 @@ async def test_a_client_plans_is_asked_in_a_form_answers_and_gets_the_plan(tmp_p
         state = result.structured_content
         assert (state["status"], state["outcome"], state["questions"]) == ("finished", "success", [])
         [form] = shown
-        assert form.message.startswith("The model asks, about the step 'analysis': Which version is it?\nThe step ")
+        assert form.message.startswith("The model asks about the step 'analysis': Which version is it?\nThe step ")
         assert form.requested_schema["properties"]["answer"]["type"] == "string"
         assert steps
         assert any("model calls" in text for _, text in steps)
