@@ -49,7 +49,7 @@ class ActionPair(Config):
     backtrack_budget: Count = 0
     """The number of times that the search may backtrack to this step."""
     r_patience: Patience | None = None
-    """The number of equal failures in a row that is stagnation; null uses the workflow's value."""
+    """The number of equal failures in a row that counts as stagnation; null uses the workflow's value."""
     e_max: Count | None = None
     """The largest number of escalations that this step may cause in a round; null uses the workflow's value."""
     escalate_to: tuple[StepId, ...] = Field(
@@ -67,10 +67,10 @@ class ActionPair(Config):
     generator_config: Mapping[str, Any] = Field(default_factory=dict)
     """Settings of the generator, which differ between generators."""
     guard_config: Mapping[str, Any] = Field(default_factory=dict)
-    """Settings of the guard. In a composite, a member's settings have its name as their key."""
+    """Settings of the guard. In a composite, each member's name is the key of its settings."""
     child_calls: Positive | None = None
-    """The largest number of calls in one run of `workflow:NAME`; null uses its worst case or its limit, whichever is
-    lower.
+    """The largest number of calls in one run of `workflow:NAME`; null uses the child's worst case or limit, whichever
+    is lower.
     """
     deterministic: bool | None = None
     """Whether the step calls no model; null derives it from the generator."""

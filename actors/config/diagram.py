@@ -28,7 +28,7 @@ def mermaid(workflow: Workflow) -> str:
 
 
 def workflow_flow(workflow: Workflow) -> Flow:
-    """Return the steps of a workflow, and the edges along which the search may go back, as a graph for pages."""
+    """Return a workflow as a graph for pages: its steps, and the edges along which the search may move."""
     nodes = tuple(
         FlowNode(step, step.removeprefix("g_").replace("_", " "), note=workflow.action_pairs[step].description)
         for step in workflow.graph.order

@@ -1,4 +1,4 @@
-"""Finds and loads workflows, with the prompts and plan files that they name, and policies.
+"""Finds and loads policies, and workflows with the prompts and plan files that they name.
 
 A workflow is named by a shipped name, an alias or a path. A name with a path separator or one of the suffixes `.yaml`,
 `.yml`, `.json` is a path. A file in the current folder with any other name is used only if no workflow of this name is
@@ -104,7 +104,7 @@ def shipped_policies(root: Path) -> tuple[str, ...]:
 
 
 def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, ParsedFile, tuple[str, ...]]:
-    """Return a workflow without its prompts, its document, and notices for the user.
+    """Return a workflow that has no prompts yet, its parsed file, and notices for the user.
 
     Raises:
         UsageProblem: there is no such workflow, or it is invalid.
@@ -115,7 +115,7 @@ def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, ParsedFile, 
 
 
 def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
-    """Return a workflow with its prompts and plan files; every step that calls a model has a prompt entry.
+    """Return a workflow with its prompts and plan files. Every step that calls a model has a prompt entry.
 
     Raises:
         UsageProblem: a workflow, its prompts or its plan files are missing or invalid.
@@ -174,7 +174,7 @@ def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
 
 
 def policy_document(name_or_path: str, root: Path, folder: Path = Path()) -> ParsedFile:
-    """Return the file of a policy with its line numbers. Raises `UsageProblem` if there is no such policy."""
+    """Return the parsed file of a policy, with its line numbers. Raises `UsageProblem` if there is no such policy."""
     return read_document(
         find_shipped(name_or_path, root / "configs" / "policies", "policy", (), folder, place="POLICY")
     )

@@ -1,4 +1,4 @@
-"""Reads how often models succeed and repeat themselves.
+"""Reads how often models succeed, and how often they repeat themselves.
 
 `configs/model_families.yaml` has these numbers for families of models. The home's file of measured models has the same
 numbers for each model that `replan lab profile` measured.

@@ -151,7 +151,7 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
     A server's model names may contain colons and slashes (`llama3:8b`, `meta/llama-3`).
 
     Raises:
-        UsageProblem: the text does not fit the grammar; its place is `place`.
+        UsageProblem: the text does not fit the grammar. The error has `place` as its place.
     """
     text = text.strip()
     if not text:

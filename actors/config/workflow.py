@@ -104,7 +104,7 @@ class Workflow(Config):
     r_max: Positive = 100
     """The limit of a plan's `total_retry_budget`, checked by plan guards."""
     r_patience: Patience = 2
-    """The number of equal failures of a step in a row that is stagnation."""
+    """The number of equal failures of a step in a row that counts as stagnation."""
     e_max: Count | None = None
     """The largest number of escalations that one step may cause in a round; null for no limit."""
     policy: Name = "default"
@@ -268,9 +268,9 @@ class Workflow(Config):
         return Composite.model_validate({guard.kind: tuple(dict.fromkeys(members))})
 
     def guard_at_target_level(self, step: str, guard: str) -> str:
-        """Return the name of the guard that judges instead of `guard`.
+        """Return the name of a guard at the target level.
 
-        In a last step, that is the plan guard of the target level for every plan guard.
+        In a last step, every plan guard becomes the plan guard of this level.
         """
         return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.graph.leaves else guard
 
@@ -291,7 +291,7 @@ class Workflow(Config):
         return self.action_pairs[step].rmax or self.rmax
 
     def r_patience_of(self, step: str) -> int:
-        """Return the number of equal failures in a row that is stagnation."""
+        """Return the number of equal failures in a row that counts as stagnation."""
         return self.action_pairs[step].r_patience or self.r_patience
 
     def e_max_of(self, step: str) -> int | None:

@@ -33,14 +33,14 @@ _PLUG_INS = "add guards and generators with plug-ins, and prompts with a prompts
 def check_workflow(
     name_or_path: str, root: Path, guards: Collection[str], generators: Collection[str], *, to_run: bool = True
 ) -> tuple[LoadedWorkflow, Policy]:
-    """Return a workflow and its policy, with everything checked that a run needs.
+    """Return a workflow and its policy after checking everything that a run needs.
 
-    The guards and generators in a file of AtomicGuard are classes in that project's examples. Such unknown guards and
-    generators are reported together as one problem, or as a notice if `to_run` is false.
+    The guards and generators in a file of AtomicGuard are classes in that project's examples. So they are unknown here.
+    They are reported together as one problem, or as a notice if `to_run` is false.
 
     Raises:
-        UsageProblem: the first problem. Names are checked first, because the role of a step follows from its guard:
-            otherwise a misspelt guard would be reported as a missing prompt.
+        UsageProblem: the first problem. Names are checked first. Otherwise a misspelt guard would be reported as a
+            missing prompt, because the role of a step follows from its guard.
     """
     return _Loader(root, guards, generators, to_run).load(name_or_path, ())
 

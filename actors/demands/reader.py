@@ -188,7 +188,7 @@ class _Reader:
     last_foreign: bool = False
     """Whether the latest sentence with a recognised language is not English."""
     read: int = 0
-    """The number of sentences so far. Sentences beyond `SENTENCES_MAX` are not read."""
+    """The number of sentences that were read so far. Sentences beyond `SENTENCES_MAX` are not read."""
     heading: _Part = _Part()
     """How the sentences below the current heading are read."""
     level: int = 0

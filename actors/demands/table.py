@@ -128,7 +128,7 @@ class DemandTable:
 def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
     """Return the table of a plan. The requirements of recon must be part of the plan.
 
-    A requirement that belongs to no demand gets a row in three cases: the user stated it after the start of the run,
+    A requirement that belongs to no demand gets a row in three cases. The user stated it after the start of the run,
     one of its readings is assumed, or its text was not read. `paths_compared_by` names what checks the files that a
     requirement protects, such as an execution; empty if nothing checks these files.
     """
@@ -154,8 +154,8 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
 def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
     """Return notes about unclear words, by the id of a demand or requirement.
 
-    The note of an unclear requirement is the meaning that the plan assumes. The note of a demand says that a value
-    stays open.
+    The note of an unclear requirement is the meaning that the plan assumes. The note of a demand says that a value is
+    still open.
     """
     notes = {
         item.id: one_line(item.text)
@@ -348,7 +348,7 @@ def table_texts(table: DemandTable) -> tuple[str, ...]:
 
 
 def counts_text(table: DemandTable) -> str:
-    """Return how many demands there are, and how many are in no step, checked by nothing, or not met; or `all met`."""
+    """Return the number of demands, and how many of them are in no step, not checked, or not met; or `all met`."""
     counts = Counter(row.standing for row in table.rows)
     open_ones = [f"{counts[item]} {words}" for item, words in _OPEN.items() if counts[item]]
     ends = Counter(row.end for row in table.rows)
@@ -406,7 +406,7 @@ def proof_of(facts: Mapping[str, Any]) -> Proof:
 
 
 class Conclusion(NamedTuple):
-    """The statement whether an accepted plan is proved."""
+    """A statement about whether an accepted plan is proved."""
 
     proved: bool
     text: str
@@ -416,8 +416,8 @@ class Conclusion(NamedTuple):
 def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = True, guard: str = "") -> Conclusion:
     """Return whether a plan is proved, from the facts of its guard and its table of demands.
 
-    `table` is None if another run compares the demands with the plan. `reads_text` tells whether a text-reading model
-    made the plan. `guard` names the guard that accepted the plan. This name is used if the proof has no level.
+    `table` is None if another run compares the demands with the plan. `reads_text` says whether the model that made the
+    plan reads the text. `guard` names the guard that accepted the plan. This name is used if the proof has no level.
     """
     words = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
     if proof.assurance:

@@ -20,7 +20,7 @@ _WORD = lazy_pattern(r"\w+")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case (`casefold`). A word is letters, digits and underscores."""
+    """Return the words of a text in lower case (`casefold`). A word consists of letters, digits and underscores."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
@@ -104,7 +104,7 @@ class Demands(NamedTuple):
     """The demands of a user."""
 
     holding: tuple[StatedDemand, ...]
-    """The demands that no answer has dropped, each quote once, in the order of the texts."""
+    """The demands that no answer has dropped, without repeated quotes, in the order of the texts."""
     dropped: tuple[StatedDemand, ...]
     unread: tuple[str, ...]
 

@@ -1,1 +1,1 @@
-"""Reading files that people write, with errors that name the file, the key and the line."""
+"""Reads files that people write, with errors that name the file, the key and the line."""

@@ -88,7 +88,7 @@ class Fields:
         self._passed += all(finding.severity != "error" for finding in collected)
 
     def text(self, key: str, *, required: bool = True) -> str | None:
-        """Check a field that must be a text and not blank. Return the text, or None if it is invalid."""
+        """Check a field that must be a text that is not blank. Return the text, or None if it is invalid."""
         if not required and self._is_missing(key):
             return None
         value = self._present(key)
@@ -116,7 +116,7 @@ class Fields:
             self.check(())
 
     def items(self, key: str) -> list[Any]:
-        """Check a field that must be a list and not empty.
+        """Check a field that must be a list that is not empty.
 
         Return its items, unchecked; no items if the field is invalid.
         """
@@ -172,7 +172,7 @@ class Fields:
         return value
 
     def optional(self, key: str) -> Any:
-        """Return the value of a field that may be missing, unchecked; None if it is missing."""
+        """Return the unchecked value of a field; None if the field is missing."""
         return None if self._is_missing(key) or self.values is None else self.values[key]
 
     def verdict(self) -> Verdict:

@@ -117,7 +117,7 @@ class _AwaitableVerdict:
     """The number of members, including members that have not judged yet."""
 
     def __await__(self) -> Generator[Any, Any, Verdict]:
-        """Await the members in sequence. Each call follows the previous member's verdict."""
+        """Await the members in sequence. Each member is called after the previous member's verdict."""
         for result in self.rest:
             self.parts.append(result if isinstance(result, Verdict) else (yield from result.__await__()))
             if _is_last(self.kind, self.parts[-1]):

@@ -76,7 +76,7 @@ class ItemSearch:
         self._results: dict[str, bool] = {}
 
     def finds(self, item: str) -> bool | None:
-        """Return whether the item occurs in a text; None after the limit is reached."""
+        """Return whether the item occurs in a text; None if the limit was reached before."""
         result = self._results.get(item)
         if result is None and self._left >= self._cost:
             self._left -= self._cost
@@ -86,7 +86,7 @@ class ItemSearch:
 
 
 def _check_items(key: str, items: list[tuple[int, str]], search: ItemSearch, *, rejects: bool) -> Iterator[Finding]:
-    """Yield a finding for each item that does not occur: an error if `rejects`, else a warning.
+    """Yield a finding for each item that occurs in no text: an error if `rejects`, otherwise a warning.
 
     If the search reaches its limit, a last finding says so.
     """
@@ -149,7 +149,7 @@ def _normalise_recon(artifact: Artifact, invented: frozenset[str]) -> Artifact:
 
 
 def _rename_ids(value: Any, key: str, names: Mapping[str, str]) -> Any:
-    """Return an object with the ids in its list `key` replaced by those in `names`. Any other value is unchanged.
+    """Return an object with the ids in its list `key` replaced by the ids in `names`. Any other value is unchanged.
 
     `names` maps the model's ids to ids made from quotes.
     """

@@ -127,7 +127,7 @@ def _find_ambiguities(stated: Sequence[Requirement], context: Context) -> Iterat
 
 
 def _contradicted_goals(stated: Sequence[Requirement]) -> Iterator[_Pair]:
-    """Yield each goal that another requirement forbids by its name or text, together with that requirement."""
+    """Yield each goal whose name or text another requirement forbids, together with the other requirement."""
     forbidden: dict[str, Requirement] = {}
     for item in stated:
         if item.kind == RequirementKind.MUST_AVOID:

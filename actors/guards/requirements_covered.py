@@ -132,7 +132,7 @@ def _uncovered_reason(item: Requirement, plan: Plan) -> str:
 
 
 def _check_order(plan: Plan) -> Iterator[Finding]:
-    """Yield a warning for each goal that depends on an unknown goal, and an error if goals wait for each other."""
+    """Yield a warning for each goal that depends on an unknown goal, and an error if goals depend on each other."""
     stated = [item for item in plan.requirements if item.kind == RequirementKind.GOAL]
     goals = {item.id: item for item in stated[:GOALS_MAX]}
     for item in goals.values():
@@ -166,7 +166,7 @@ def _check_tools(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_steps(plan: Plan) -> Iterator[Finding]:
-    """Yield a warning for each step that satisfies many requirements, because such a step says little about each."""
+    """Yield a warning for each step that satisfies many requirements, because one check cannot show them all."""
     shown_only = {item.id for item in plan.requirements if item.kind == RequirementKind.SCOPE}
     for step in _sort_steps(plan):
         satisfied = step.satisfies - shown_only

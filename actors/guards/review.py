@@ -33,7 +33,10 @@ def includes_review(guard: str | Composite) -> bool:
 
 
 def is_needed(guard: str | Composite, verdict: Verdict | None) -> bool:
-    """Return whether a person must still be asked. `verdict` combines the other members (None if there are none)."""
+    """Return whether a person must still be asked.
+
+    `verdict` combines the verdicts of the other members; None if there are no other members.
+    """
     if verdict is None or not isinstance(guard, Composite):
         return includes_review(guard)
     if guard.kind != "majority":

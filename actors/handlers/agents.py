@@ -55,7 +55,7 @@ class PreparedAgent:
 
     @property
     def title(self) -> str:
-        """The title in lists of runs: the task's first line, cut to 80 characters."""
+        """The title of the run in lists: the task's first line, cut to 80 characters."""
         return title_of(self.task.task)
 
     def first(self, run: str, at: float) -> AgentStarted:

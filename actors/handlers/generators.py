@@ -120,7 +120,7 @@ class Registry:
     generators: Mapping[str, Generator] = field(default_factory=dict)
     """The generators from plug-ins, by name. Built-in generators are not included."""
     templates: Path | None = None
-    """The folder of the plan templates; None without a template selector."""
+    """The folder of the plan templates; None if there is no template selector."""
 
     sources: Mapping[str, PlugInFile] = field(default_factory=dict)
     """The files of plug-ins, by kind and name, such as `guard 'small'`. A plug-in of an installed package is not
@@ -145,7 +145,7 @@ class Registry:
 
 
 def _names_needed(workflow: Workflow) -> dict[tuple[str, str], None]:
-    """Return the kind and name of every generator and guard that a workflow names, in its order, without repetition."""
+    """Return the kind and name of every generator and guard in a workflow, in its order, without repetition."""
     return dict.fromkeys(
         (kind, name)
         for step, pair in workflow.action_pairs.items()

@@ -43,7 +43,7 @@ async def generate(
 
 
 async def complete(model: Model, clock: Clock, slot: CallSlot, envelope: Envelope[ModelRequest]) -> Generated | Faulted:
-    """Ask a model for the reply to a call. The machine of the run has made the request."""
+    """Ask a model for the reply to a call. The machine of the run has already made the request."""
     return await _send(partial(model.complete, envelope.brief), envelope.brief, clock, slot, envelope)
 
 
@@ -122,7 +122,7 @@ async def verdict_in_time(work: Awaitable[Verdict], guard: str, limit_seconds: f
 
 
 def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: Verdict) -> Judged:
-    """Return the message with a verdict. `started_at` is a time of trio's clock.
+    """Return a verdict as a message. `started_at` is a time of trio's clock.
 
     The verdict is converted to JSON and back, so that the run uses exactly what its journal stores. A verdict that
     cannot be converted is a bug of the guard. An error here ends only this run, but an error in the journal would also

@@ -50,7 +50,10 @@ def generator_settings(steps: Sequence[DeclaredStep], goal: Sequence[str]) -> di
 
 
 def steps_of(declared: Sequence[DeclaredStep]) -> list[Step]:
-    """Return the steps that generators declare as steps of a plan. The id of a step is the name of its generator."""
+    """Return the steps that are declared for generators, as steps of a plan.
+
+    The id of a step is the name of its generator.
+    """
     return [
         Step(
             item.generator,

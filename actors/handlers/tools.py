@@ -148,9 +148,9 @@ def command_tool(
 ) -> Tool:
     """Return a tool that runs a program.
 
-    From a call's arguments, `arguments_of` returns the program and its arguments. No shell interprets them. The program
-    runs in `folder` and sees only `environment`. Exit code 0 is a success, and any other code a failure. A program that
-    cannot be executed is a permanent failure.
+    From a call's arguments, `arguments_of` returns the program and its arguments. No shell interprets the arguments.
+    The program runs in `folder` and sees only `environment`. Exit code 0 is a success, and any other code a failure. A
+    program that cannot be executed is a permanent failure.
     """
 
     @asynccontextmanager

@@ -33,7 +33,10 @@ class Constraints:
     """The invariants as JSON objects, without repetition."""
 
     def join(self, other: "Constraints") -> "Constraints":
-        """Return these constraints and `other` as one value. A requirement that is in both is not weakened."""
+        """Return these constraints and `other` as one value.
+
+        A requirement in both values is combined so that it is not weakened.
+        """
         requirements = {item.id: item for item in self.requirements}
         for item in other.requirements:
             mine = requirements.get(item.id)
@@ -55,7 +58,10 @@ def constraints_of(value: Mapping[str, Any]) -> Constraints:
 
 
 def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapping[str, Any]:
-    """Return a plan (a JSON object) with all constraints added. A plan that has them all is returned unchanged."""
+    """Return a plan (a JSON object) with all constraints added.
+
+    A plan that already has all constraints is returned unchanged.
+    """
     kept = {item.id: item for item in constraints.join(constraints_of(value)).requirements}
     raw = value.get("requirements")
     requirements: list[Any] = []

@@ -404,7 +404,7 @@ def _must_precede(before: Step, after: Step) -> bool:
 
 
 def _branching_steps(nodes: Sequence[_Node], by_name: Mapping[str, Step], start: Tokens) -> list[Step]:
-    """Return the steps of a plan with outcomes. Tokens say which step is next, so only one step is ready at a time."""
+    """Return the steps of a plan with outcomes. Tokens mark which step is next, so only one step is ready at a time."""
     prefix = "next: "
     while any(token.startswith(prefix) for token in start):
         prefix = f"then {prefix}"

@@ -83,7 +83,7 @@ class Exploration:
 
     @property
     def closest_missing(self) -> tuple[str, ...]:
-        """The missing goal tokens of the dead end that lacks the fewest goal tokens."""
+        """The missing goal tokens of the dead end with the fewest missing goal tokens."""
         return min((end.missing for end in self.dead_ends), key=lambda missing: (len(missing), missing), default=())
 
 
@@ -270,7 +270,7 @@ class _Explorer:
     def _item(self, index: int, outcome: str) -> str:
         """Return the item of a trace for an outcome of a step.
 
-        Equal items are one object, because many traces contain them.
+        Equal items are the same object, which saves memory because many traces contain them.
         """
         item = self._items.get((index, outcome))
         if item is None:

@@ -162,7 +162,8 @@ def contingent_steps(plan: Plan) -> frozenset[str]:
     """Return the ids of the contingent steps. All other steps make up the nominal run.
 
     A step is contingent if one of its preconditions is not in the initial state and is produced only by failures or
-    contingent steps. This is a least fixpoint. A step does not count as the producer of its own precondition.
+    contingent steps. The set of contingent steps is the least fixpoint of this rule. A step does not count as the
+    producer of its own precondition.
     """
     if not any(step.failure_effects for step in plan.steps):
         return frozenset()

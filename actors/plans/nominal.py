@@ -1,8 +1,8 @@
 """Finds which tokens are necessarily true before each step of the nominal run, in which no step fails.
 
 The steps of the nominal run may be executed in any order that the dependencies allow. A token is necessarily true
-before a step if it is true there in every such order. By the modal truth criterion (Chapman 1987, for ground steps), a
-token p is necessarily true before a step c if and only if both hold:
+before a step if it is true before this step in every such order. By the modal truth criterion (Chapman 1987, for ground
+steps), a token p is necessarily true before a step c if and only if both hold:
 
     1. p is in the initial state, or some step that adds p is necessarily before c.
     2. For every other step d that deletes p and is not necessarily after c, some step that adds p (a white knight) is
@@ -109,11 +109,11 @@ class NominalRun:
         return all(self._check_before(token, index) is None for token in step.effects)
 
     def _check_before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
-        """Return the token with the reason why it is not necessarily true before a step.
+        """Return a token with the reason why it is not necessarily true before a step.
 
         Return None if the token is necessarily true.
 
-        The step need not be part of the nominal run.
+        The step may also be outside the nominal run.
         """
         if token in self._initial and token not in self._deleters:
             return None

@@ -62,8 +62,8 @@ def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     The outcomes are empty if all outcomes lead to the second step.
 
     A step follows the steps that it depends on. In a plan with outcomes, a step also follows the steps that make its
-    needed tokens. If steps can delete some of its needed tokens, only these tokens count, because they show how far an
-    execution is.
+    needed tokens. If steps can delete some of these tokens, only the deletable tokens count, because they show the
+    progress of an execution.
     """
     steps = {step.step_id: step for step in plan.steps}
     moving: frozenset[str] = frozenset()

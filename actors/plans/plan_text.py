@@ -361,7 +361,7 @@ class ProvedPlan(Plan):
 
 
 def read_proved_plan(value: Mapping[str, Any], conclusion: str = "", demands: tuple[str, ...] = ()) -> ProvedPlan:
-    """Return the plan in a JSON object, with its run's `conclusion` and `demands`. Never raises.
+    """Return the plan in a JSON object, with the `conclusion` and the `demands` of its run. Never raises.
 
     A field of a wrong type, which a guard of the user may allow, gets its default.
     """

@@ -48,7 +48,7 @@ class WorkLeft:
         self._most = max(configurations, WORK_CONFIGURATIONS_MIN) * WORK_PER_CONFIGURATION
 
     def spend(self, units: int) -> None:
-        """Count units of work. Raises `OutOfWork` when the limit is passed."""
+        """Count units of work. Raises `OutOfWork` if the limit is exceeded."""
         self.spent += units
         if self.spent > self._most:
             raise OutOfWork
@@ -193,11 +193,11 @@ class Reducer:
 class StubbornSets:
     """Chooses the ready steps to explore first, so that not all interleavings are explored (Valmari 1990).
 
-    No other step can interfere with the chosen steps before they run. So for every trace, there is an explored trace
-    that differs only in the order of independent steps. The final configurations, the steps that can run, and the
-    existence of an infinite trace are preserved. Steps that touch the tokens of an invariant count as dependent on each
-    other. This preserves the states that the invariant distinguishes. In a plan (not a policy) a trace of only
-    successes always ends, so no further condition is needed.
+    No other step can interfere with the chosen steps before they run. So every trace equals an explored trace, except
+    for the order of independent steps. The final configurations, the steps that can run, and the existence of an
+    infinite trace are preserved. Steps that touch the tokens of an invariant count as dependent on each other. This
+    preserves the states that the invariant distinguishes. In a plan (not a policy) a trace of only successes always
+    ends, so no further condition is needed.
     """
 
     def __init__(self, program: Program, reducer: Reducer, work: WorkLeft) -> None:

@@ -1,17 +1,17 @@
-"""The execution semantics of a plan, as pure functions: the only source for guards, trace replay and an executor.
+"""The execution semantics of a plan, as pure functions. Guards, trace replay and executions all use these functions.
 
 The state of an execution is a set of tokens. A step is ready if it is pending (or repeatable), all its dependencies are
 settled (no longer pending), and its preconditions hold. Success deletes the step's `delete_effects` and then adds its
-`effects`. A step with `outcomes` succeeds in one of these ways, and adds the effects of that way too. Failure does the
-same with the failure effects. What follows a failure depends on `on_failure`:
+`effects`. A step with `outcomes` succeeds with one of the outcomes, and also adds and deletes the tokens of this
+outcome. A failure does the same with the failure effects. What follows a failure depends on `on_failure`:
 
     never the step cannot fail escalate the trace ends; a person or the replanner takes over continue the step is
     settled; the failure is an observation that other steps may wait for undo the trace ends, and all calls are undone,
     the last call first. The tokens do not change STEP_ID execution goes back: this step and all steps that depend on it
     are pending again. The tokens do not change. If `total_retry_budget` is spent, the failure escalates instead
 
-A trace ends when no step is ready. The plan has succeeded if the goal holds at that time. A `Configuration` has
-everything that the rest of the execution depends on: the pending steps and the tokens. It does not count attempts,
+A trace ends when no step is ready. The plan has succeeded if the goal holds at the end of the trace. A `Configuration`
+has everything that the rest of the execution depends on: the pending steps and the tokens. It does not count attempts,
 because a failure means that the last attempt failed.
 """
 

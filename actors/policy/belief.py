@@ -64,7 +64,7 @@ class Past(NamedTuple):
 
     step: str
     signature: Signature
-    """The (code, where) pairs of its errors, by which the same failure is recognised."""
+    """The (code, where) pairs of its errors. Two failures with the same pairs count as the same failure."""
     up: int = 0
     """The position, from 1, of the decision's farthest target in `Graph.upward(step, 1)`; 0 for a retry or a question.
     """
@@ -81,7 +81,7 @@ class Past(NamedTuple):
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
         """Return whether the step's last earlier failure equals this failure; None if there was no earlier failure.
 
-        Failures that a row decided without the belief do not count.
+        Failures that a row has decided without the belief are ignored.
         """
         last = next((past for past in reversed(earlier) if past.step == self.step and past.row), None)
         return None if last is None else last.signature == self.signature
@@ -96,13 +96,13 @@ CLEARLY_MORE = 1.25
 
 
 def repeat_factors(author: Author | None, afresh: float | None, history: Sequence[Past]) -> tuple[float, float | None]:
-    """Return two factors: for the chance of a move that shows the rejections, and of a fresh move that does not.
+    """Return two factors: for the chance of a move that shows the rejections, and for the chance of a fresh move.
 
     `author` has the known numbers of the model. `afresh` is the share in `BeliefTable`. A retry can be right only if it
     is not the rejected text again. The chances in the table hold for the known share of repeats. Repeats in this run
     lower these chances. The last entry of `history` is the rejection about which the policy decides. If that rejection
-    only says that the answer is wrong, the second factor comes from how often fresh attempts of this model were
-    accepted. The second factor is None if fresh moves are not weighed.
+    only says that the answer is wrong, the second factor is computed from the share of accepted fresh attempts of this
+    model. The second factor is None if fresh moves are not weighed.
     """
     if author is None or afresh is None:
         return 1.0, None
@@ -149,7 +149,7 @@ class Comparison:
     easy: Block
 
     def __init__(self, kind: AuthorKind, right: Sequence[Block], easy: Block) -> None:
-        """`right` has the chances of a right attempt at each step, if the problem is hard at that step."""
+        """`right` has, for each step, the chances of a right attempt if the problem is hard at this step."""
         self._kind, self._right, self.easy = kind, right, easy
         self.weights = cache(self._weights)
 

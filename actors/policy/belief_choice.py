@@ -66,8 +66,8 @@ class Bounds:
     may_escalate: bool
     """Whether the step may cause more escalations in this round (`e_max`)."""
     only: tuple[str, ...]
-    """The only steps to go back to (`escalate_to`, `escalate_by_guard`), while one of them has a visit left. If empty,
-    the search may go back to any step.
+    """The only steps to go back to (`escalate_to`, `escalate_by_guard`), as long as one of these steps has a visit
+    left. If empty, the search may go back to any step.
     """
     may_ask: bool
     may_retry: bool = True
@@ -135,7 +135,10 @@ def _calls(model: BeliefModel, redone: Collection[str]) -> int:
 
 
 def _question(model: BeliefModel, odds: Odds, failed: str, leaf: str, person: Person) -> Weighed:
-    """Return a question with its value. After a right answer, the step with the mistake is redone."""
+    """Return a question with its value.
+
+    The value assumes that a right answer leads to redoing the step with the mistake.
+    """
     chance, calls = 0.0, person.calls
     for position, step in enumerate(model.steps):
         redone = cleared_steps(model.graph, (step,))
@@ -183,7 +186,7 @@ def _moves(graph: Graph, progress: BranchProgress, failed: str, bounds: Bounds) 
 
 
 def count_calls(calls: float) -> str:
-    """Return a number of calls in words. The number may be a mean, so it need not be whole."""
+    """Return a number of calls in words. The number may be a mean, so it may have decimals."""
     return f"{calls:.3g} call{'' if calls == 1 else 's'}"
 
 

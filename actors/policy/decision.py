@@ -63,7 +63,7 @@ def _match_row(verdict: Verdict, policy: Policy) -> Row:
 
 
 def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
-    """Return how many retries of a step a row has caused since the search last went back from the step."""
+    """Return the number of retries of a step that a row has caused since the search last went back from the step."""
     retries = 0
     for past in reversed([past for past in history if past.step == step]):
         if past.up > 0:
@@ -75,8 +75,8 @@ def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
 def _mending_row(failure: "Failure", matched: Row, situation: "Situation") -> Row | None:
     """Return the row under `mends` that causes a retry without the belief; None if there is no such row.
 
-    `matched` is the row that matches the rejection. Rows about a repeated artifact take precedence over this row, and
-    rows about facts come after it.
+    `matched` is the row that matches the rejection. Rows about a repeated artifact take precedence over this row, which
+    takes precedence over rows about facts.
     """
     belief, rows = situation.policy.belief, situation.policy.rows
     if belief is None or not belief.mends:
@@ -248,7 +248,7 @@ class Situation:
     """The earlier failures of this round, oldest first."""
     escalation: Escalation
     questions_left: int
-    """How many questions the step may still ask; 0 if its last question was not answered."""
+    """The number of questions that the step may still ask; 0 if its last question was not answered."""
     belief: BeliefModel | None = None
     """The policy's belief table, compiled for this workflow; None if only the rows decide."""
     weighs_questions: bool = True
@@ -502,7 +502,7 @@ def _propose(failure: Failure, situation: Situation) -> _Proposal:
 
 
 def _may_retry_again(row: Row, failure: Failure, situation: Situation) -> bool:
-    """Return whether a row that limits its retries allows one more, and the visit has an attempt left."""
+    """Return whether a row that limits its retries allows another retry, and the visit has an attempt left."""
     retries = _retries_by_row(failure.step, row.id, situation.history)
     return retries < (row.times or 0) and can_retry(situation.graph, situation.progress, failure.step)
 
@@ -513,7 +513,7 @@ def _proposal(row: Row, failure: Failure, situation: Situation, finding: Finding
 
 
 def _streak(failure: Failure, situation: Situation) -> int:
-    """Return how many failures of the step in a row have the same signature, including this failure."""
+    """Return the number of failures of the step in a row with the same signature, including this failure."""
     current = signature(failure.verdict)
     count = 1
     for past in (past for past in reversed(situation.history) if past.step == failure.step):

@@ -48,7 +48,7 @@ class Person(Config):
 
 
 class AuthorKind(Config):
-    """A kind of model: how often it writes the same artifact again if a step is redone from the same inputs."""
+    """A kind of model, by how often it writes the same artifact again if a step is redone from the same inputs."""
 
     share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
     """The share of runs with such a model."""
@@ -81,9 +81,9 @@ class Agreement(Config):
 class BeliefTable(Config):
     """The belief of the policy before a run begins, and its interpretation of a rejection.
 
-    A problem either is hard at one step, its cause, or has no solution. The chance of a right attempt at the cause
-    depends on the problem's difficulty and on how many rejections have named the mistake. The chance of a right attempt
-    at any other step is `easy`.
+    A problem either has no solution, or is hard at one step, which is its cause. The chance of a right attempt at the
+    cause depends on the problem's difficulty and on how many rejections have named the mistake. The chance of a right
+    attempt at any other step is `easy`.
     """
 
     rules: tuple[str, ...]

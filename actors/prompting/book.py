@@ -50,7 +50,7 @@ Marked = Annotated[Text, _slot("mark")]
 
 
 class ShorterTexts(Config):
-    """Texts of an entry that are shorter, for a model with a small context window."""
+    """Shorter texts of an entry, for a model with a small context window."""
 
     role: Text | None = None
     """The start of the system part; null uses the entry's start."""
@@ -77,7 +77,7 @@ class PromptEntry(Config):
     """The shorter texts for the setting `compact`; null if the entry is short enough."""
 
     def shown(self, *, compact: bool) -> "PromptEntry":
-        """Return the texts to render prompts from: the entry's own texts, or its shorter texts with `compact`."""
+        """Return the texts to render: the entry's own texts, or its shorter texts with `compact`."""
         if not compact or self.compact is None:
             return self
         return self.model_copy(update=self.compact.model_dump(exclude_none=True))
@@ -117,7 +117,7 @@ class Sections(Config):
     requirements: Text | None = None
     """The heading of the requirements added since the run began; null uses the heading of the constraints."""
     given: Text | None = None
-    """The heading of the facts that a run is given to plan from; null uses the heading of the constraints."""
+    """The heading of the facts that a planning run is given; null uses the heading of the constraints."""
     notes: Text | None = None
     """The heading of the user's notes; null uses the heading of the answers."""
     afresh: Text | None = None
@@ -145,7 +145,7 @@ class Sections(Config):
 
 
 class PromptBook(Value):
-    """All texts that the prompts of a workflow are rendered from."""
+    """All texts from which the prompts of a workflow are rendered."""
 
     entries: Mapping[str, PromptEntry]
     """The prompts by id: for steps, for roles and for the classifier."""

@@ -82,8 +82,8 @@ class PromptTemplate:
 def render(template: PromptTemplate, context: Context, *, headed: bool = True) -> Rendered:
     """Return the prompt for one call. Without `headed`, rejections have their wrappers but no headings.
 
-    Dependencies are rendered in the order of the mapping, and the caller passes them in the workflow's order. Only one
-    setting is shown, `guard_catalog`: the guard names that the workflow adds to the entry's names.
+    Dependencies are rendered in the order of the mapping, and the caller passes them in the workflow's order. The only
+    setting that is shown is `guard_catalog`, the guard names that the workflow adds to the entry's names.
     """
     facts = context.given
     # The failure of the previous plan comes before the run's own rejections.
@@ -257,9 +257,9 @@ def _fill(template: str, slot: str, text: str) -> str:
 
 
 def _delimiter_mark(text: str) -> str:
-    """Return the shortest prefix of the text's own hash that does not occur in the text.
+    """Return the shortest prefix of the text's hash that does not occur in the text.
 
-    Whoever writes the text cannot predict the mark, and the same text always has the same mark.
+    The author of the text cannot predict the mark, and the same text always has the same mark.
     """
     digest = text_hash(text)
     return next(digest[:length] for length in range(MARK_LENGTH, len(digest) + 1) if digest[:length] not in text)

@@ -1,4 +1,4 @@
-"""Answers to questions: their forms by JSON Schema, and the validation of a person's text. Pure.
+"""Answers to questions: their forms according to JSON Schemas, and the validation of a person's text. Pure.
 
 The schema of a question comes from guards and artifacts, so it is restricted: at most `SCHEMA_BYTES_MAX` as JSON, and
 no references. An answer is stored as text. `normal_answer` normalises it, so that equal answers are equal texts.

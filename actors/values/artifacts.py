@@ -42,7 +42,7 @@ class Artifact:
 
     @property
     def ended_early(self) -> bool:
-        """Whether the reply's end is missing, because it reached its token limit or a content filter stopped it."""
+        """Whether the reply's end is missing, because the reply reached its token limit or a content filter stopped it."""
         return lacks_end(self.content, self.finish_reason)
 
     def with_content(self, content: str) -> "Artifact":
@@ -74,7 +74,7 @@ class Artifact:
 
 
 def lacks_end(content: str, finish_reason: str) -> bool:
-    """Return whether a reply lacks its end. Complete JSON counts as ended, whatever the server says."""
+    """Return whether a reply lacks its end. Complete JSON has its end, whatever the server reports."""
     return finish_reason in (LENGTH, FILTERED) and not is_whole(content)
 
 
@@ -122,8 +122,8 @@ class Context:
     escalation: tuple[Feedback, ...] = ()
     """The last failures of later steps that led back to this step, oldest first; at most `feedback_window`."""
     afresh: tuple[str, ...] | None = None
-    """Findings of the rejections that the prompts leave out, if the step has begun afresh, as if it had no earlier
-    attempts. None if the step has not begun afresh, or if the policy shows nothing.
+    """Findings of the rejections that the prompts leave out, if the step was begun again as if it had no earlier
+    attempts. None if the step was not begun again so, or if the policy shows nothing.
     """
     clarifications: tuple[Clarified, ...] = ()
     """The closed questions (answered, declined or expired), in the order of asking."""

@@ -197,7 +197,7 @@ class Finding(Value):
 
     @property
     def has_fact(self) -> bool:
-        """Whether the message names what to add or change, by `informative` or by the code."""
+        """Whether the message names what to add or change, according to `informative` or the code."""
         return self.code not in UNINFORMATIVE if self.informative is None else self.informative
 
     @property
@@ -228,7 +228,7 @@ class Verdict(Value):
 
     @property
     def judges(self) -> str:
-        """The guards behind the verdict, for people: the passed members of a composite, or else the guard."""
+        """The guards that decided the verdict, for people: the passed members of a composite, or else the guard."""
         names = [part.guard for part in self.parts if part.passed] if self.passed else []
         if not names:
             return self.guard
@@ -286,7 +286,7 @@ def _is_same_object(new: object, old: object) -> bool:
 
 
 def limit_findings(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return at most `FINDINGS_MAX` findings, errors first, and one more that counts the omitted ones.
+    """Return at most `FINDINGS_MAX` findings, errors first, and one more finding that counts the omitted findings.
 
     The additional finding is an error if an error was left out.
     """

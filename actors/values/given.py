@@ -40,7 +40,7 @@ class ReadableResult(Value):
 
 
 class Given(Value):
-    """The facts that a planning run is given, by an execution that needs a plan."""
+    """The facts that an execution gives to a planning run."""
 
     initial_state: tuple[str, ...] | None = None
     """The tokens that hold at the start of the plan; None leaves them to the model."""
@@ -171,7 +171,7 @@ class DeclaredOutcome(Value):
 
 
 class DeclaredStep(Value):
-    """A step that a tools file declares for a generator. Plans without a model are made of these steps."""
+    """A step that a tools file declares for a generator. Plans that are made without a model consist of such steps."""
 
     generator: str
     guard: str = ""

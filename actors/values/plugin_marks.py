@@ -1,4 +1,4 @@
-"""The decorators that mark plug-ins in a user's file, and the record of a run's use of them."""
+"""The decorators that mark plug-ins in a user's file, and the record of the plug-ins that a run uses."""
 
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeVar, overload
@@ -18,7 +18,7 @@ class PlugInMark(NamedTuple):
 
 
 class PlugInFile(BaseModel):
-    """A plug-in of a user's file, in the form that the start of a run records."""
+    """A plug-in of a user's file, as the start of a run records it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -100,7 +100,7 @@ class AskedForm(Inquiry):
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The fields of the form as plain data, in the form of all interfaces."""
+        """The fields of the form as plain data, the same for all interfaces."""
         return self.model_dump(mode="json", include={*AskedForm.model_fields})
 
 
@@ -131,7 +131,7 @@ def make_form(
     schema: Mapping[str, Any] | None = None,
     priority: Priority = "normal",
 ) -> AskedForm:
-    """Return a question of the program in the form.
+    """Return a question of the program in the form for people.
 
     Args:
         text: the question, as one sentence; any text in it is put on one line.

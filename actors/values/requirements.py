@@ -107,7 +107,7 @@ def requirement_id(quote: str) -> str:
 
 
 class Demand(NamedTuple):
-    """Something that a user's text asks for, as this program itself has found it."""
+    """Something that a user's text asks for, as found by the program."""
 
     id: str
     """The `requirement_id` of the quote, so that a requirement with this quote has the same id."""
