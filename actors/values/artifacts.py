@@ -42,7 +42,7 @@ class Artifact:
 
     @property
     def ended_early(self) -> bool:
-        """Whether the reply's end is missing, because the reply reached its token limit or a content filter stopped it."""
+        """Whether the reply lacks its end, because it reached its token limit or a content filter stopped it."""
         return lacks_end(self.content, self.finish_reason)
 
     def with_content(self, content: str) -> "Artifact":
