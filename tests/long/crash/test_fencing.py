@@ -75,7 +75,7 @@ def continue_fenced(case: Case, child: Command) -> None:
     child.send_signal(signal.SIGCONT)
     code = child.rest()
     assert code == Exit.NOT_FOUND, (case.folder / "firsterr").read_text()
-    assert "was taken over" in (case.folder / "firstout").read_text()
+    assert "another process has claimed" in (case.folder / "firstout").read_text()
     assert case.records() == records, "a fenced driver has written"
     assert case.requested() == requests, "a fenced driver has sent a request"
     epochs = [record.epoch for record in records]
