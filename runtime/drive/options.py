@@ -51,7 +51,7 @@ class Turn:
             self._given.set()
 
     def note(self, calls: int, *, at_work: bool) -> None:
-        """Note the run's calls and whether it is at work, after either has changed."""
+        """Store the run's calls and whether the run is at work. Other runs are woken if either has changed."""
         if (calls, at_work) != (self.calls, self.at_work):
             self.calls, self.at_work = calls, at_work
             self._turns.wake()
