@@ -61,7 +61,7 @@ def test_every_view_shows_a_moved_run_as_moved(replan, asked):
         refused = replan(*command)
         assert refused.exit_code == 8, refused.output
         assert place in refused.stderr
-        assert "go on with it there" in refused.stderr
+        assert "continue the run there" in refused.stderr
     for command in (("show", run), ("runs",), ("runs", "--waiting")):
         shown = replan(*command)
         assert shown.exit_code == 0

@@ -158,8 +158,8 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
         shown = json.loads(call(*words).stdout)
         assert shown.get("runs", [shown])[0]["status"] == "moved"
     assert f"{run:<8}  moved" in call("runs").stdout
-    assert "go on with it there" in call("show", run).stderr
-    assert "go on with it there" in call("resume", run, code=8).stderr
+    assert "continue the run there" in call("show", run).stderr
+    assert "continue the run there" in call("resume", run, code=8).stderr
     assert json.loads(call("home", "verify", url, "--json").stdout)["findings"] == []
     assert "nothing differs" in call("home", "verify", file).stdout
     assert f"version {VERSION}" in call("home", "upgrade", url).stderr
