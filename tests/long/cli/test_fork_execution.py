@@ -134,7 +134,7 @@ def test_a_fork_works_in_a_folder_of_its_own_and_asks_before_it_sends_again(repl
     assert files(tmp_path / "other") == {name: text for name, text in before.items() if name != "log"}
     assert not (tmp_path / "hooked").exists(), "no hook and no filter ran"
     [question] = json.loads(replan("questions", fork, "--json").stdout)["questions"]
-    assert "The run from which this one was forked has made this call" in question["about"]
+    assert "The run that this run was forked from has made this call" in question["about"]
     assert replan("answer", f"{fork}/q1", "it ran and succeeded").exit_code == 0
     resumed = replan("resume", fork, "--no-input", "--json", "-q")
     assert json.loads(resumed.stdout)["outcome"] == "success", resumed.stderr
@@ -178,7 +178,7 @@ def test_a_place_that_no_snapshot_shows_is_refused_with_the_nearest_one(replan, 
         replan, run, "--at", 1, "--workspace", tmp_path / "a" / "b"
     )
     assert "in Replan's home" in refused(replan, run, "--at", 1, "--workspace", tmp_path / "home" / "b")
-    assert "take no other policy" in refused(replan, run, "--at", 1, "--policy", "belief")
+    assert "cannot use another policy" in refused(replan, run, "--at", 1, "--policy", "belief")
 
 
 def test_files_that_are_gone_are_one_line_and_leave_nothing_behind(replan, executed, tmp_path):
@@ -207,7 +207,7 @@ def test_what_the_other_run_did_is_undone_by_a_fork_only_with_a_person_s_word(re
     undone = replan("undo", fork, "--no-input", "--json", "-q")
     assert undone.exit_code == 6, undone.output
     [question] = json.loads(replan("questions", fork, "--json").stdout)["questions"]
-    assert "the original of this fork made the call" in json.dumps(question)
+    assert "the original run of this fork made the call" in json.dumps(question)
     assert not (tmp_path / "recalled").exists()
     assert replan("answer", f"{fork}/q1", "leave it").exit_code == 0
     assert json.loads(replan("resume", fork, "--no-input", "--json", "-q").stdout)["outcome"] == "undone"
