@@ -1,1 +1,1 @@
-"""The life of runs: prepares, drives, follows and answers them."""
+"""Prepares, drives, follows, changes and deletes runs."""

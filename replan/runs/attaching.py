@@ -1,7 +1,7 @@
-"""Reads attached files, and the file list and named files of a repository. Limits their sizes and removes secrets.
+"""Reads attached files, and from a repository the file list and the files that the problem names.
 
-Nothing in a repository is executed. git lists the files with its own data folder, so neither hooks nor settings of the
-repository take effect.
+The sizes are limited, and secrets are removed. Nothing in a repository is executed. git lists the files with a
+temporary data folder, so hooks and settings of the repository have no effect.
 """
 
 import os
@@ -23,7 +23,7 @@ LISTED_MAX = 1_000
 NAMED_MAX = 20
 """The largest number of files of a repository that are attached because the text names them."""
 SECRET_BYTES_MAX = 4096
-"""How many bytes are read beyond the limit, to recognise secrets that begin before it."""
+"""The number of bytes that are read beyond the limit, so that a secret at the limit is recognised as a whole."""
 GIT_SECONDS = 20.0
 """How long git may look for files, in seconds."""
 
@@ -44,10 +44,10 @@ class Attached:
 
 
 def attach(files: Sequence[str], repository: str | None, problem: str) -> Attached:
-    """Read the named files. Of a repository, read the list of its files, and the files that the problem names.
+    """Read the named files, and from a repository the list of its files and the files that the problem names.
 
-    Raises `UsageProblem` for a file that is missing, no text, or private by its name, and for a path that is not a
-    folder. It is also raised for more than `ATTACHMENTS_BYTES_MAX` in total.
+    Raises `UsageProblem` for a file that is missing, is not text, or has a name of files with secrets. It is also
+    raised if `repository` is not a folder, and for more than `ATTACHMENTS_BYTES_MAX` in total.
     """
     redactor = Redactor(secrets_in(os.environ))
     attachments = [_file(Path(name), name, redactor) for name in dict.fromkeys(files)]
@@ -75,7 +75,7 @@ def attach(files: Sequence[str], repository: str | None, problem: str) -> Attach
 
 
 def check_sizes(attachments: Sequence[Attachment], place: str) -> int:
-    """Return the bytes of all attachments together. Raises `UsageProblem` for more than a run accepts."""
+    """Return the size of all attachments together, in bytes. Raises `UsageProblem` if they are too large for a run."""
     size = sum(len(attachment.shown.encode()) for attachment in attachments)
     if size > ATTACHMENTS_BYTES_MAX:
         hint = f"attach at most {ATTACHMENTS_BYTES_MAX:,} bytes in total: every prompt contains them"
@@ -84,7 +84,7 @@ def check_sizes(attachments: Sequence[Attachment], place: str) -> int:
 
 
 def read_upload(name: str, data: bytes, redactor: Redactor) -> Attachment:
-    """Return the attachment made from a file's bytes, cut and without secrets. Raises `UsageProblem`."""
+    """Return an attachment with the text of a file, cut to the limit and without secrets. Raises `UsageProblem`."""
     _check_name(name, name)
     return _attachment(name, data[: ATTACHMENT_BYTES_MAX + SECRET_BYTES_MAX], len(data), redactor)
 
@@ -146,7 +146,7 @@ def _list_files(repository: str) -> list[str]:
 
 
 def _run(command: Sequence[str], folder: Path) -> bytes:
-    """Return the output of git. Environment variables that name another repository are removed."""
+    """Run git, and return its output. Environment variables that may name another repository are removed."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, timeout=GIT_SECONDS)  # noqa: S603 -- git itself, with paths of the user
     return done.stdout
@@ -163,7 +163,7 @@ def _listing(repository: str, paths: Sequence[str]) -> Attachment:
 def _read_named(
     folder: Path, paths: Sequence[str], problem: str, redactor: Redactor
 ) -> tuple[list[Attachment], list[tuple[str, str]]]:
-    """Return the files that a text names, and the reasons for files that cannot be attached."""
+    """Return the attachments of the files that a problem names. Also return the other named files, with the reasons."""
     attachments: list[Attachment] = []
     skipped: list[tuple[str, str]] = []
     root, left = folder.resolve(), ATTACHMENTS_BYTES_MAX // 2
@@ -187,7 +187,7 @@ def _read_named(
 
 
 def _find_paths(paths: Sequence[str], problem: str) -> Iterator[str]:
-    """Yield the paths that a text names, in the text's order.
+    """Yield the paths that a problem names, in the order of the problem's text.
 
     A name is a whole path, the end of a path, or a unique file name.
     """

@@ -1,4 +1,4 @@
-"""Changes an existing run: changes its limits, model and `strict`, cancels it, and records why it is not driven."""
+"""Changes the limits, the model or `strict` of a run, cancels a run, and records why a run is not driven."""
 
 import json
 import os
@@ -29,11 +29,11 @@ class Changes:
     """The changes that a person makes to a run."""
 
     limits: RunLimits = field(default_factory=RunLimits)
-    """New limits of the whole run, including amounts already used. The deadline counts from now."""
+    """The new limits of the whole run. Amounts that are already used count. The deadline counts from now."""
     model: str | None = None
     """The new model in the form of `--model`; None if it does not change."""
     strict: bool = False
-    """Whether a plan that leaves a demand of the text in no step is rejected from now on."""
+    """Whether plans that do not cover every demand of the text are rejected from now on."""
 
     @property
     def raises_limits(self) -> bool:
@@ -47,10 +47,10 @@ class Changes:
 async def post_changes(
     engine: Engine, run: str, changes: Changes, environment: Mapping[str, str] = os.environ, *, key: str = ""
 ) -> Posted:
-    """Post changes to a run. Raises `UsageProblem`, whose place is the name of a limit, for values that are not valid.
+    """Post changes to a run. Raises `UsageProblem` for invalid values, with the name of the limit as its `place`.
 
-    `key` is the same as for `Engine.tell`. The same changes with the same key are a duplicate, although their deadline
-    counts from a later time.
+    `key` is the same as for `Engine.tell`. If the same changes were posted with the same key before, the result is
+    `duplicate`, even if the deadline differs.
     """
     with name_limits():
         body = message_of(changes, await engine.result(run), engine.journal.now(), environment)
@@ -63,7 +63,7 @@ async def post_changes(
 
 @contextmanager
 def name_limits() -> Iterator[None]:
-    """Give each `UsageProblem` of the block the name of the limit as its `place`, instead of the key in the inbox."""
+    """Replace the `place` of each `UsageProblem` in the block: the key of a limit in the inbox by the limit's name."""
     try:
         yield
     except UsageProblem as problem:
@@ -71,7 +71,7 @@ def name_limits() -> Iterator[None]:
 
 
 def message_of(changes: Changes, result: RunResult, now: float, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return the inbox message for changes. Raises `UsageProblem` with the name of a limit as its `place`.
+    """Return the body of the inbox message for changes. Raises `UsageProblem` with the name of a limit as its `place`.
 
     `result` is the result of the run so far. `now` is in UTC seconds since 1970.
     """
@@ -96,9 +96,9 @@ CANCEL_SECONDS = 5.0
 async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
     """Post the message that cancels a run, and wait up to `CANCEL_SECONDS` for its end. Return whether it has ended.
 
-    A run that nobody drives ends here. Otherwise the process that drives it reads the message, perhaps later. Raises
-    `UsageProblem` for a run that has finished already, or that comes to another end first. The hint of the error names
-    `shown_by`, the command that shows the run. Raises the errors of `Engine.cancel`.
+    If nobody drives the run, this process ends it. Otherwise the process that drives the run reads the message, perhaps
+    later. Raises `UsageProblem` for a run that has already finished, or that ends in another way first. The hint of the
+    error contains `shown_by`, the command that shows the run. Raises the errors of `Engine.cancel`.
     """
     hint = f"{shown_by or f'`{program()} show {run}`'} shows its result"
     row = await engine.journal.row(run)
@@ -124,13 +124,13 @@ WHY_MAX = 500
 
 
 async def record_crash(engine: Engine, run: str, error: Exception) -> None:
-    """Record that an unexpected error of its driver has ended a run. Call this only when no driver holds the run."""
+    """Record that an unexpected error of the driver has ended a run. Call this only if no process drives the run."""
     reason = _redact(engine, f"driver: {type(error).__name__}: {error}".splitlines()[0])
     await _record(engine, run, Crashed("", engine.clock.now(), reason))
 
 
 async def record_undrivable(engine: Engine, run: str, problem: ReplanError) -> None:
-    """Record why a run that nobody drives cannot be driven here, so that those who follow the run see the reason."""
+    """Record why this host cannot drive a run that nobody drives. Programs that follow the run show the reason."""
     reason = _redact(engine, f"the host cannot drive it: {problem}")[:WHY_MAX]
     await _record(engine, run, Parking(engine.clock.now(), handover=True, why=reason))
 

@@ -1,4 +1,4 @@
-"""Opens the models, actors and supervisor of a run, drives child runs, and does what follows after a run was driven."""
+"""Opens the models, the actors and the supervisor of a run. Drives child runs, and concludes runs that were driven."""
 
 import json
 import os
@@ -55,48 +55,51 @@ from runtime.models.watched import LiveReplies, WatchedModel
 from runtime.process.identity import identity, is_dead
 
 FRESH_SECONDS = 900.0
-"""How many seconds the answer "the provider is down" is valid for other waiting runs."""
+"""How long other waiting runs use the answer of one probe of a provider, in seconds."""
 
 
 @dataclass(frozen=True)
 class Opener(RunPoster):
-    """Has everything that is needed to drive the runs of one journal, and opens the parts of one run."""
+    """Has everything that is needed to drive the runs of one journal.
+
+    Opens the models, actors and supervisor of one run.
+    """
 
     journal: Journal[Any]
     """The journal, opened with `kinds.codecs`."""
     registry: Registry = field(default_factory=Registry)
     """The guards and generators that runs may name."""
     clock: Clock = field(default_factory=SystemClock)
-    """The clock of this process, for the start of runs and their calls. Leases and days use the journal's clock."""
+    """The clock of this process. It gives the times of runs and calls. Leases and days use the journal's clock."""
     root: Path = field(default_factory=data_root)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
-    """The environment variables with keys and addresses of servers."""
+    """The environment variables, which include keys and addresses of servers."""
     kinds: Kinds = field(default_factory=Kinds)
     threads: bool = True
     limiter: CallLimiter = field(default_factory=CallLimiter)
-    """Limits the calls in flight to each provider and for each run."""
+    """The limits for the calls in flight, to each provider and for each run."""
     servers: Servers = field(default_factory=lambda: Servers(refusals=read_refusals(data_root())))
-    """The knowledge of the home about the servers of its models."""
+    """What the home knows about the servers of models, such as rate limits and refused parameters."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
     config: UserConfig = field(default_factory=UserConfig)
     probes: Probes = field(default_factory=Probes)
-    """Asks providers that runs wait for whether they are up again."""
+    """Probes whether providers that runs wait for are up again."""
     lease_seconds: float | None = None
     """The length of leases in seconds; None for the default."""
     placement: Placement = ORDINARY
     by: str = ""
-    """Who starts new runs: the field `by` of `actors.run.waits.Started`."""
+    """Who starts new runs, such as `cli`. New runs record this text in the field `by` of `actors.run.waits.Started`."""
     asks: bool = False
-    """Whether somebody can answer the questions of new runs. If so, new runs ask at a limit, unless set otherwise."""
+    """Whether somebody can answer the questions of new runs. If so, new runs by default ask a question at a limit."""
     turns: Turns | None = None
-    """Lets the runs that a host drives take turns with their model calls; None if the runs do not take turns."""
+    """The turns of a host's runs for model calls; None if the runs do not take turns."""
     models: Shared | None = None
-    """The models that runs share; None opens a model for each run."""
+    """The models that runs share; None if each run opens its own model."""
     replies: LiveReplies = field(default_factory=LiveReplies)
-    """The replies in progress of the runs that this process drives."""
+    """The replies in progress, of all runs that this process drives."""
     cache: RunReader | None = None
-    """Keeps the runs that a server has read recently; None reads a run from the journal each time."""
+    """A reader that caches recently read runs; None if each run is read from the journal every time."""
 
     async def read(self, run: str) -> Loaded:
         """Return a run's kind, state and records. Raises the errors of `RunReader.read`."""
@@ -114,9 +117,11 @@ class Opener(RunPoster):
         snapshot: Snapshot[Any] | None = None,
         admission: Admission | None = None,
     ) -> AsyncIterator[Supervisor[Any, Any, Any]]:
-        """Open the models and the actors of a begun run, and yield its supervisor, for the length of a block.
+        """Open the models and the actors of a run that has begun, and yield its supervisor.
 
-        `used` counts the replies that the run has had, by purpose. The other arguments are the same as for
+        They are closed after the block.
+
+        `used` has the number of the run's replies so far, by purpose. The other arguments are the same as for
         `supervisor`.
         """
         async with (
@@ -127,9 +132,9 @@ class Opener(RunPoster):
 
     @asynccontextmanager
     async def models_of(self, kind: AnyKind, state: Any, used: Mapping[str, int]) -> AsyncIterator[Any]:
-        """Open the models that a begun run and its steps name, and yield them as one model; None if there are none.
+        """Open the models of a run and its steps, and yield them as one model; None if the run has no model.
 
-        Raises `UsageProblem` if a model cannot be opened, or would be asked at another server than before.
+        Raises `UsageProblem` if a model cannot be opened, or if its server is not the same as before.
         """
         async with AsyncExitStack() as stack:
             names, common = dict.fromkeys(kind.step_models(state).values()), kind.run_state(state)
@@ -140,13 +145,16 @@ class Opener(RunPoster):
             yield RoutedModel(own, others) if others else own
 
     def record_servers(self, kind: AnyKind, first: Started) -> Started:
-        """Return the first event of a run with the addresses of its models' servers."""
+        """Add the addresses of the models' servers to the first event of a run, and return the event."""
         servers = servers_of(_models(kind, start_state(kind, first)), self.environment)
         return first.model_copy(update={"servers": servers}) if servers else first
 
     @asynccontextmanager
     async def model(self, name: str | None, used: Mapping[str, int]) -> AsyncIterator[Any]:
-        """Open a model by its name; None yields None. `used` counts the replies that the run has had, by purpose."""
+        """Open a model by its name, and yield it; None yields None.
+
+        `used` has the number of the run's replies, by purpose.
+        """
         if name is None:
             yield None
             return
@@ -167,14 +175,14 @@ class Opener(RunPoster):
             yield model
 
     def watch_model(self, model: Any) -> Any:
-        """Wrap an open model so that it publishes its open replies to `replies`. If `model` is None, return None."""
+        """Wrap an open model so that `replies` shows its replies in progress. If `model` is None, return None."""
         return model if model is None or isinstance(model, WatchedModel) else WatchedModel(model, self.replies)
 
     @asynccontextmanager
     async def actors(
         self, kind: AnyKind, state: Any, model: Any, options: DriveOptions
     ) -> AsyncIterator[list[Actor[Any, Any]]]:
-        """Open the actors of a begun run, for the length of a block."""
+        """Open the actors of a run that has begun, and yield them. They are closed after the block."""
         resources = self.resources(kind.model(state), model, options, others=[*kind.step_models(state).values()])
         actors_or_context = kind.actors(state, resources)
         if isinstance(actors_or_context, AbstractAsyncContextManager):
@@ -193,10 +201,10 @@ class Opener(RunPoster):
         snapshot: Snapshot[Any] | None = None,
         admission: Admission | None = None,
     ) -> Supervisor[Any, Any, Any]:
-        """Return a supervisor of a run, ready to drive it.
+        """Return a supervisor that can drive a run.
 
         With a snapshot, the supervisor reads only the records after the snapshot. With an admission, the supervisor
-        admits the run.
+        first admits the run.
         """
         return Supervisor(
             run,
@@ -212,16 +220,18 @@ class Opener(RunPoster):
         )
 
     def lease(self) -> LeaseTerms:
-        """Return the terms of the leases of this process."""
+        """Return the owner and the length of this process's leases."""
         terms = LeaseTerms(owner=identity(), dead=is_dead)
         return terms if self.lease_seconds is None else replace(terms, ttl=self.lease_seconds)
 
     def resources(
         self, model_name: str | None, model: Any, options: DriveOptions, *, others: Sequence[str] = ()
     ) -> Resources:
-        """Return the resources of a run. `model` is open. `model_name` names it in the form of `--model`.
+        """Return the resources of a run.
 
-        Both are None for a run without a model. `others` are the open models that the run's steps name.
+        `model` is an open model, and `model_name` is its name in the form of `--model`.
+
+        Both are None for a run without a model. `others` are the names of the models that the run's steps use.
         """
         plain_model: Any = model.model if isinstance(model, WatchedModel) else model
         plain_model = plain_model.probed_model if isinstance(plain_model, RoutedModel) else plain_model
@@ -262,10 +272,10 @@ class Opener(RunPoster):
     async def drive_child(
         self, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
     ) -> Any | None:
-        """Drive a child run of a run that is opened here; see `actors.run.kind.DriveChild`.
+        """Drive a child run of a run that this process drives (`actors.run.kind.DriveChild`).
 
-        `parent_model` has the names of the parent's models, and the open model. A child run with the same models uses
-        this open model.
+        `parent_model` has the names of the parent run's models, and the open model. A child run with the same models
+        uses the same open model.
         """
 
 
@@ -275,19 +285,19 @@ def _models(kind: AnyKind, state: Any) -> list[str]:
 
 
 HELD_SECONDS = 0.5
-"""How long a run waits before it tries again to claim a child run that another driver holds, in seconds."""
+"""The seconds between two tries to claim a child run that another process drives."""
 
 
 @dataclass(frozen=True)
 class Driver(Opener):
-    """Drives the child runs of one journal, and does the work that follows after any run was driven."""
+    """Drives child runs, and concludes runs that were driven."""
 
     async def conclude(
         self, run: str, kind: AnyKind, state: Any, ending: Ending, options: DriveOptions
     ) -> RunResult | None:
-        """Return the result of a run that was driven to this state. If its end is final, its child runs are ended too.
+        """Return the result of a run after it was driven. If its end is final, its child runs are ended too.
 
-        Return None if the run was parked to open its model or a guard again after a change.
+        Return None if the run must be driven again at once, with a new model or a new guard after a change.
         """
         run_state = kind.run_state(state)
         stopped = options.stop is not None and options.stop.requested.is_set()
@@ -298,7 +308,7 @@ class Driver(Opener):
         return self.view(run, kind, state, status_at_rest(kind, state, ending))
 
     async def end_cancelled(self, run: str) -> RunResult:
-        """Cancel a run that nobody drives, like `finish_cancelled`. The run may be a step of another run."""
+        """Cancel a run that nobody drives, like `finish_cancelled`. The run may be a child run."""
         loaded = await self.read(run)
         if not loaded.started or loaded.finished:
             await self.cancel_children(loaded.kind, run, loaded.state)
@@ -315,7 +325,10 @@ class Driver(Opener):
     async def drive_child(
         self, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
     ) -> Any | None:
-        """Drive a child run. Try again if an earlier driver of the parent begins it in the meantime."""
+        """Drive a child run.
+
+        If an earlier driver of the parent run begins the child run at the same time, try again.
+        """
         while True:
             try:
                 return await self._drive_child_once(child, parent_model, options)
@@ -325,7 +338,10 @@ class Driver(Opener):
     async def _drive_child_once(
         self, child: ChildRun, parent_model: tuple[Sequence[str], Any], options: DriveOptions
     ) -> Any | None:
-        """Resume the child run, or begin it if it does not exist. Raises `RunExists` if another driver is first."""
+        """Resume the child run, or begin it if it does not exist.
+
+        Raises `RunExists` if another process begins it first.
+        """
         admission = None
         try:
             loaded = await self.read(child.run)
@@ -389,9 +405,9 @@ class Driver(Opener):
         return supervisor.state if ending is Ending.FINISHED or waits else None
 
     async def cancel_children(self, kind: AnyKind, run: str, state: Any) -> None:
-        """End the withdrawn child runs of a run whose end is final.
+        """If the end of a run is final, end its child runs.
 
-        If the journal fails for a while, the run still counts as ended. The next `resume` of the run ends the remaining
+        If the journal fails for a while, the error is only logged. The next `resume` of the run ends the remaining
         child runs.
         """
         common = kind.run_state(state)
@@ -409,7 +425,7 @@ class Driver(Opener):
 
 @asynccontextmanager
 async def _telling(child: ChildRun) -> AsyncIterator[Callable[[Record[Any], Any], None]]:
-    """Yield a function that gets each record of a child run, and tells the parent run of its warnings."""
+    """Yield a function for the records of a child run. It sends the warnings about limits to the parent run."""
     try:
         async with trio.open_nursery() as nursery:
 
@@ -424,9 +440,9 @@ async def _telling(child: ChildRun) -> AsyncIterator[Callable[[Record[Any], Any]
 
 
 def _is_driven_again(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
-    """Return whether a finished child run is driven again, because it has failed or has a new deadline.
+    """Return whether a finished child run is driven again: it has failed, or it has a new deadline.
 
-    Child and parent end by the same deadline, in either order.
+    A child run and its parent run have the same deadline. Either of them may end first.
     """
     end, ends_at = common.finished, common.ledger.ends_at
     if end is None or end.reopened_by == "resume":

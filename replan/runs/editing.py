@@ -1,4 +1,4 @@
-"""Edits of a plan by a person: reads the plan of a run, judges the edited plan, and gives it to the run."""
+"""Edits of plans by a person: opens the plan of a run, judges the edited plan, and posts it to the run."""
 
 import json
 from abc import ABC, abstractmethod
@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from replan.runs.driving import Opener
 
 KEY = f"{EDIT}:"
-"""The prefix of the keys of edits in the inbox. The edit's number follows, so only one of two edits at once counts."""
+"""The prefix of an edit's key in the inbox. The number of the edit follows. Of two edits with the same number, the
+first counts.
+"""
 
 
 class EditRejected(UsageProblem):
-    """An edited plan may not become the plan of its run."""
+    """Raised if the guards reject an edited plan, or if it drops demands."""
 
     def __init__(self, run: str, findings: tuple[Finding, ...]) -> None:
         self.findings = findings
@@ -51,13 +53,13 @@ class EditRejected(UsageProblem):
 
     @property
     def demands(self) -> tuple[Finding, ...]:
-        """The demands that the edit drops, if nothing else is wrong with it. A person may agree to drop them."""
+        """The findings about dropped demands, if there are no others. A person may agree to drop the demands."""
         dropped = tuple(item for item in self.findings if item.code == Code.EDIT_DROPS_DEMAND)
         return dropped if len(dropped) == len(self.findings) else ()
 
 
 class EditedMeanwhile(UsageProblem):
-    """The plan of a run was changed after a person had opened it. The edit of that person changes nothing."""
+    """Raised if the plan of a run was changed after a person had opened it. The person's edit has no effect."""
 
     def __init__(self, run: str, what: str, changes: list[str]) -> None:
         self.changes = changes
@@ -67,7 +69,7 @@ class EditedMeanwhile(UsageProblem):
 
 @dataclass(frozen=True)
 class OpenPlan(ABC):
-    """The plan of a run, or its remaining part, at the time when a person opened it."""
+    """The plan of a run that a person has opened, or the remaining part of the plan."""
 
     run: str
     revision: int
@@ -78,11 +80,11 @@ class OpenPlan(ABC):
     @property
     @abstractmethod
     def about(self) -> Iterator[str]:
-        """Lines for the person: what the plan is, and what every plan must keep."""
+        """The lines that explain the plan to the person, and name what every plan must keep."""
 
     @property
     def approvals(self) -> tuple[str, ...]:
-        """The steps that wait for a person's approval, which an edit may give in the same act."""
+        """The steps that wait for a person's approval. The message with the edit may approve them too."""
         return ()
 
     @property
@@ -92,7 +94,10 @@ class OpenPlan(ABC):
 
     @property
     def review(self) -> str:
-        """The id of the question whether a person approves the plan, which an edit answers; empty if there is none."""
+        """The id of the open question about approving the plan; empty if there is none.
+
+        An edit answers this question.
+        """
         return ""
 
     @abstractmethod
@@ -101,18 +106,18 @@ class OpenPlan(ABC):
 
     @abstractmethod
     def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> Mapping[str, Any]:
-        """Judge an edited plan, given as JSON. `dropped` are the ids of demands that the person agrees to drop.
+        """Judge an edited plan, a JSON object. `dropped` has the ids of the demands that the person agrees to drop.
 
-        Return what the inbox message says about the edit. Raises `EditRejected`.
+        Return further keys for the inbox message with the edit. Raises `EditRejected`.
         """
 
     def check_revision(self, revision: int | None) -> None:
-        """Check that a person has opened the plan in this revision. Raises `EditedMeanwhile`."""
+        """Raise `EditedMeanwhile` if the person has opened another revision of the plan."""
         if revision != self.revision:
             raise EditedMeanwhile(self.run, f"it is revision {self.revision} now", self.changes_since(revision or 0))
 
     def _check_demands(self, old: DemandTable | None, new: DemandTable | None, dropped: Collection[str]) -> None:
-        """Raise `EditRejected` if a step met a demand before the edit, and no step meets it after the edit."""
+        """Raise `EditRejected` if a demand was met by a step before the edit, and is met by no step after the edit."""
         if old is None:
             return
         ignored = () if new is None else {row.quote for row in new.in_no_step}
@@ -138,7 +143,7 @@ class OpenRest(OpenPlan):
 
     @property
     def about(self) -> Iterator[str]:
-        """Lines for the person: what is done, and what every plan must keep."""
+        """The lines that tell the person what is done, and what every plan must keep."""
         yield f"The remaining plan of run {self.run}, revision {self.revision}. Comments are ignored."
         if done := [step for step, result in self.state.results.items() if result.outcome == "ok"]:
             yield f"Done: {', '.join(done)}."
@@ -147,7 +152,7 @@ class OpenRest(OpenPlan):
 
     @property
     def approvals(self) -> tuple[str, ...]:
-        """The steps that wait for a person's approval, which an edit may give in the same act."""
+        """The steps that wait for a person's approval. The message with the edit may approve them too."""
         return rest_edits.waiting_approvals(self.state)
 
     def changes_since(self, revision: int) -> list[str]:
@@ -173,7 +178,7 @@ class OpenRest(OpenPlan):
 
 @dataclass(frozen=True)
 class OpenResult(OpenPlan):
-    """The plan of a planning run: its result, its best draft, or the plan that a person is asked to approve."""
+    """The plan of a planning run: its result, its best draft, or a plan that waits for a person's approval."""
 
     state: PlanningState
     plan: plan_edits.EditablePlan
@@ -181,12 +186,12 @@ class OpenResult(OpenPlan):
 
     @property
     def review(self) -> str:
-        """The id of the question whether a person approves the plan; empty if the run has ended."""
+        """The id of the open question about approving the plan; empty if the run has ended."""
         return self.plan.question_id
 
     @property
     def about(self) -> Iterator[str]:
-        """Lines for the person: what the plan is, what it lacks, and what every plan must keep."""
+        """The lines that tell the person what the plan is, what it lacks, and what every plan must keep."""
         verdict = self.plan.node.verdict
         what = "The plan" if self.review or (verdict and verdict.passed) else "The best draft, not proved,"
         yield f"{what} of run {self.run}, revision {self.revision}. Comments are ignored."
@@ -218,21 +223,24 @@ class OpenResult(OpenPlan):
         return {"node": node.node, "verdict": verdict.model_dump(mode="json")}
 
     def _verdict_on(self, value: Mapping[str, Any]) -> Verdict:
-        """Return the guard's verdict on an edited plan. The guard gets its own loop, since this thread has none."""
+        """Return the guard's verdict on an edited plan.
+
+        The guard runs in its own event loop, because this thread has none.
+        """
         config, step = self.state.config, self.plan.node.step
         work = judge_in_thread(partial(self.guard, *plan_edits.brief_of(self.state, self.plan, value)))
         return trio.run(verdict_in_time, work, config.steps[step].guard, config.workflow.guard_timeout_seconds)
 
 
 def may_edit(state: object, *, executes: bool) -> bool:
-    """Return whether the plan of a run can be edited now. `executes` says whether an execution's plan may be edited."""
+    """Return whether the plan of a run can be edited now. `executes` says whether plans of executions may be edited."""
     if isinstance(state, PlanningState):
         return not (state.run.child or isinstance(plan_edits.editable_plan(state), str))
     return executes and isinstance(state, State) and not rest_edits.edit_problem(state)
 
 
 def approves_plan(state: object, name: str) -> bool:
-    """Return whether an open question asks for the approval of an editable plan, or of a step of such a plan."""
+    """Return whether an open question is about approving an editable plan, or a step of an editable plan."""
     if isinstance(state, PlanningState):
         plan = plan_edits.editable_plan(state)
         return not (state.run.child or isinstance(plan, str)) and plan.question_id == name
@@ -282,14 +290,14 @@ async def post_edit(
     approves: Collection[str] = (),
     dropped: Collection[str] = (),
 ) -> None:
-    """Judge an edited plan (JSON), and give it to its run.
+    """Judge an edited plan, a JSON object, and post it to its run.
 
-    An execution adopts it once no step is at work. A planning run that has ended records it at once.
+    An execution adopts the plan when no step is running. A planning run that has ended records the plan at once.
 
-    `approves` are the steps that the person approves together with the edit, if they wait for an approval.
+    `approves` has the ids of the steps that the person approves in the same message.
 
     Raises `EditRejected`, and `EditedMeanwhile` if the plan was changed after it was opened. Raises `ForPeopleOnly` if
-    only a person may edit it.
+    only a person may edit the plan.
     """
     if isinstance(opened, OpenResult):
         plan_edits.check_person(opened.state, opened.plan, via)

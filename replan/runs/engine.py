@@ -18,7 +18,9 @@ from runtime.drive.run_log import admit
 from runtime.journal.port import RunFilter
 
 NEWEST, LISTED = 50, 200
-"""The number of finished runs that tell a new run about its model, and of the newest runs to search for such runs."""
+"""`NEWEST` is how many finished runs a new run learns from. `LISTED` is how many of the newest runs are searched for
+them.
+"""
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,12 @@ class Engine(Driver):
     """Starts, resumes and cancels the runs of one journal."""
 
     learns: bool = True
-    """Whether a new run begins with what earlier runs of the journal say about its model; False for experiments."""
+    """Whether a new run learns about its model from earlier runs of the journal; False for experiments."""
 
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
-        """Record the start of a new run, for a host to drive, and wake the hosts. Return the run's id.
+        """Record the start of a new run that a host will drive, and wake the hosts. Return the run's id.
 
-        The run is durable when this returns. Raises `RunExists`.
+        The start is stored when this returns. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = await self._first(prepared, name)
@@ -43,9 +45,9 @@ class Engine(Driver):
     async def begin(
         self, prepared: PreparedRun, options: DriveOptions = DETACHED, *, run: str | None = None
     ) -> RunResult:
-        """Start a new run and drive it until it ends, asks or is stopped.
+        """Start a new run, and drive it until it ends, waits for a person or is stopped.
 
-        The run is admitted in the transaction of its first records. Raises the errors of `admit`.
+        The run is admitted in the same transaction that writes its first records. Raises the errors of `admit`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = await self._first(prepared, name)
@@ -59,11 +61,11 @@ class Engine(Driver):
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
         """Resume a run after the last record in its journal. If the run has finished for good, return its result.
 
-        If a person resumes a run whose end is not final, the end is undone (docs/explanation/endings.md). A host never
-        undoes an end.
+        If a person resumes a run whose end is not final, the run is reopened (docs/explanation/endings.md). A host
+        never reopens a run.
 
         Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`. Raises `UsageProblem` for a run that never began,
-        is a step of another run, or needs a missing plug-in.
+        is a child run, or needs a missing plug-in.
         """
         await check_own(self, run, "resume RUN")
         loaded = await self.read(run)
@@ -91,7 +93,10 @@ class Engine(Driver):
         return await self.resume(run, options) if result is None else result
 
     async def _first(self, prepared: PreparedRun, run: str) -> Any:
-        """Return the first event of a new run, with its starter, servers, reminders and limits."""
+        """Return the first event of a new run.
+
+        It says who starts the run, and has the servers, reminders and limits.
+        """
         kind = self.kinds.named(prepared.kind)
         first = self.record_servers(kind, prepared.first(run, self.clock.now()))
         first = first.model_copy(update={"warn_at": WARN_AT})
@@ -106,7 +111,7 @@ class Engine(Driver):
     async def _newest_ends(self, kind: str) -> list[Any]:
         """Return the last events of the newest finished runs of a kind. A run that cannot be read is left out.
 
-        This reads `LISTED` status rows. It reads one record of each of at most `NEWEST` runs that have used tokens.
+        This reads `LISTED` status rows, and one record of each of at most `NEWEST` runs that have used tokens.
         """
         ends = list[Any]()
         try:
@@ -119,7 +124,7 @@ class Engine(Driver):
         return ends
 
     async def finish_cancelled(self, run: str) -> RunResult:
-        """Cancel a run that nobody drives: post the cancel message if none is there yet, and record the end.
+        """Cancel a run that nobody drives: post the cancel message if it was not posted yet, and record the end.
 
         No model and no tool is called. Tool processes that a killed driver has left are ended. A finished run stays
         unchanged. Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.

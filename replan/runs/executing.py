@@ -1,4 +1,4 @@
-"""Prepares an execution: its plan, from a file or a planning run; its settings; and its own workspace."""
+"""Prepares an execution: its plan, from a file or a planning run, its settings, its tools and its workspace."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanToExecute:
-    """A plan and its origin. It is proved again before anything runs."""
+    """A plan and its origin. The plan is proved again before anything runs."""
 
     plan: Mapping[str, Any]
     place: str
@@ -49,22 +49,24 @@ class PlanToExecute:
     assurance: str = "strong_cyclic"
     r_max: int = 100
     problem: str = ""
-    """The text of the problem that the plan solves; empty for a plan of a file, and if the goal is only tokens."""
+    """The text of the problem that the plan solves; empty for a plan from a file, and for a goal of tokens."""
     plan_of: str = ""
-    """The id of the planning run that made the plan; empty for a plan of a file."""
+    """The id of the planning run that made the plan; empty for a plan from a file."""
     planning: RunConfig | None = None
-    """The configuration of the planning run; None for a plan of a file."""
+    """The configuration of the planning run; None for a plan from a file."""
 
 
 def is_file(name: str) -> bool:
-    """Return whether an argument names a plan file, not a run: the file exists, or the text looks like a path."""
+    """Return whether an argument names a plan file, not a run: the file exists, or the argument looks like a path."""
     return "/" in name or name.endswith((".json", ".yaml", ".yml")) or Path(name).exists()
 
 
 def plan_in_file(name: str, text: str) -> PlanToExecute:
-    """Return the plan in the text of a file: a plan, or an object with a plan under `plan`, as `run --json` prints it.
+    """Return the plan in the text of a file.
 
-    Raises `UsageProblem` for anything else. Whether the plan is valid is checked when it is proved.
+    The text is a plan, or an object with the key `plan`, such as `run --json` prints.
+
+    Raises `UsageProblem` for any other text. The plan itself is checked later, when it is proved.
     """
     reply = read_reply(text)
     value = reply.value if isinstance(reply, Parsed) else None
@@ -77,7 +79,7 @@ def plan_in_file(name: str, text: str) -> PlanToExecute:
 
 
 def read_plan_file(name: str) -> PlanToExecute:
-    """Return the plan in a file. Raises the `UsageProblem` errors of `plan_in_file`, and for an unreadable file."""
+    """Return the plan in a file. Raises the errors of `plan_in_file`, and `UsageProblem` for an unreadable file."""
     try:
         with Path(name).open("rb") as file:
             data = file.read(BYTES_MAX + 1)
@@ -93,7 +95,7 @@ def read_plan_file(name: str) -> PlanToExecute:
 
 
 async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
-    """Return the proved plan of a planning run. `run` is its full id.
+    """Return the proved plan of a planning run. `run` is the run's full id.
 
     Raises `UsageProblem` for a run without a proved plan; also the errors of `RunReader.read`.
     """
@@ -120,7 +122,7 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
 
 
 Approval = Literal["each", "risky", "none"]
-"""Which calls of tools a person must approve first."""
+"""Which tool calls a person must approve."""
 LEVELS = get_args(GuardLevel)
 _BIND = "bind these names there, because the template's steps use them, or name another model"
 _NO_AUTHOR = "no model is named (-m, REPLAN_MODEL, or `model` in config.yaml)"
@@ -131,7 +133,7 @@ class ExecutionOptions:
     """The options of an execution, from the command line or from Python."""
 
     tools: str | None = None
-    """The path of the tools file; None for `tools.yaml` in the home, if there is one."""
+    """The path of the tools file; None for `tools.yaml` in the home, if this file exists."""
     workspace: str = "."
     approval: Approval = "risky"
     level: str | None = None
@@ -155,11 +157,11 @@ def prepare_to_execute(
     environment: Mapping[str, str],
     config: UserConfig | None = None,
 ) -> Prepared[PreparedExecution]:
-    """Prepare the execution of a plan with the user's settings. Nothing is written, and nothing runs.
+    """Prepare the execution of a plan with the user's settings. Nothing is written or executed.
 
-    `model` is the same as for `replan.runs.prepare.RunOrder`, and `config` as for `prepare`. If no model is named, no
-    new plan can be made. Raises `UsageProblem` with the option or the file as its `place`. Causes are an unproved plan,
-    a name in it without a tool, an invalid tools file, and an unusable workspace.
+    `model` is the same as for `replan.runs.prepare.RunOrder`, and `config` as for `prepare`. If no model is named, the
+    execution cannot make a new plan. Raises `UsageProblem` with the option or the file as its `place`. Causes are a
+    plan that is not proved, a name in the plan without a tool, an invalid tools file, and an unusable workspace.
     """
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config
@@ -209,8 +211,8 @@ def tools_of(
 ) -> tuple[ToolSet, tuple[str, ...]]:
     """Return the tools of a file, with remarks about the file.
 
-    None means the home's file. If the home has no such file, there are no tools. Raises `UsageProblem` for an
-    invalid file, or for a file in the workspace.
+    If `name` is None, the home's tools file is used; if this file does not exist, there are no tools. Raises
+    `UsageProblem` for an invalid file, or for a file in the workspace.
     """
     own = home.folder / TOOLS_FILE
     if name is None and not own.exists():
@@ -222,10 +224,10 @@ def tools_of(
 def _planning_for(
     source: PlanToExecute, workflow: str | None, limits: RunLimits, setup: Setup, tools: ToolSet
 ) -> RunConfig:
-    """Return the configuration of the planning runs that make new plans, with the execution's model.
+    """Return the configuration for planning runs of the execution, which make new plans with the execution's model.
 
     If no workflow is named, the workflow of the plan's own run is used. New plans may name the guards that the tools
-    implement. Raises `UsageProblem` for an invalid workflow, and for `stop_below` with a policy without a belief.
+    implement. Raises `UsageProblem` for an invalid workflow, and for `stop_below` if the policy has no belief.
     """
     if source.planning is not None and workflow is None:
         seconds = limits.get("timeout")
@@ -257,7 +259,7 @@ def _planning_for(
 
 
 def _planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
-    """Return a planning run whose plan may name only what the tools implement. Raises `UsageProblem`."""
+    """Return a planning run whose plan may use only names that the tools implement. Raises `UsageProblem`."""
     facts = Given(**tools.names_given)
     lack = _missing_names_text(request.pinned.model, facts)
     if lack:
@@ -266,14 +268,14 @@ def _planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
 
 
 ToolLoader = Callable[[], tuple[ToolSet, tuple[str, ...]]]
-"""Loads tools, and returns them with remarks about their file. Raises `UsageProblem`."""
+"""A function that loads tools, and returns them with remarks about their file. Raises `UsageProblem`."""
 
 
 def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunRequest) -> RunRequest:
-    """Return a planning run, changed for tools. Its notices include the remarks about the tools file.
+    """Adapt a planning run to tools, and return it. Its notices include the remarks about the tools file.
 
-    With a goal, it plans from the steps that the tools declare. Without a goal, its plan may name only what the tools
-    implement. Raises `UsageProblem`.
+    With a goal, the run plans from the steps that the tools declare. Without a goal, its plan may use only names that
+    the tools implement. Raises `UsageProblem`.
     """
     tools, remarks = load()
     request = _planning_for_tools(request, tools) if goal is None else planning_for_goal(request, tools, goal)
@@ -282,9 +284,9 @@ def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunReques
 
 
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str) -> str:
-    """Return why an execution can make no new plan; empty if no reason is known before any call.
+    """Return the reason why an execution cannot make a new plan; empty if no reason is known before the calls.
 
-    `unnamed` is the reason if nobody has named a model; empty if a model is named.
+    `unnamed` is the reason that no model is named; empty if a model is named.
     """
     if source.planning is not None and source.planning.workflow.plans_from_tools:
         return ""  # No model is asked.
@@ -314,9 +316,9 @@ def _template(model: str) -> PlanTemplate | None:
 
 
 def _missing_names_text(model: str, facts: Given) -> str:
-    """Return a text about the names in a template's plans that no tool implements; empty if there are none.
+    """Return a text about the names in a template's plans that no tool implements; empty if all are implemented.
 
-    A language model gets the names of the tools, so its plans are not checked before a call.
+    The text is empty for a language model, because its prompts contain the names of the tools.
     """
     template = _template(model) if facts.generators or facts.step_generators else None
     missing = () if template is None else lacking_names(template, facts.model_dump())
@@ -324,7 +326,7 @@ def _missing_names_text(model: str, facts: Given) -> str:
 
 
 def _with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
-    """Return a planning configuration whose plans may also name the guards of the tools."""
+    """Return the planning configuration, changed so that plans may also name the guards of the tools."""
     catalog = config.workflow.guard_catalog
     more = [name for name in tools.guards if name not in catalog]
     workflow = config.workflow.changed(guard_catalog=[*catalog, *more]) if more else config.workflow
@@ -343,7 +345,7 @@ def _check(options: ExecutionOptions) -> None:
 
 
 def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) -> None:
-    """Raise `UsageProblem` if the plan's files need a language model and `choice` is a model that writes only plans."""
+    """Raise `UsageProblem` if a model must write files for the plan, but `choice` is a model that writes only plans."""
     draft, _ = read_draft(dict(source.plan))
     generators = {step.generator for step in draft.steps} if draft is not None else set()
     written = sorted(name for name in generators if isinstance(tools.generators.get(name), ModelUse))
@@ -359,9 +361,9 @@ EXECUTION = "execution"
 
 
 async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:
-    """Raise `UsageProblem` if another unfinished execution of the home works in a folder.
+    """Raise `UsageProblem` if another unfinished execution of the home uses a folder as its workspace.
 
-    The other execution may be driven, wait for a person, or be parked. When it goes on, it needs its files unchanged.
+    The other execution may be driven, wait for a person, or be parked. When it continues, its files must be unchanged.
     """
     ensure_free(folder, home)
     async for run, used in unfinished_executions(reader):
@@ -385,10 +387,10 @@ async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str,
 
 
 async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:
-    """Record the start of an execution for a host, unless another execution works in its workspace.
+    """Record the start of an execution for a host, unless another execution uses its workspace.
 
-    If two executions are admitted at once, each finds the other. Both are cancelled before they have done anything, and
-    `UsageProblem` is raised. Also raises the errors of `ensure_unused`.
+    If two executions are admitted at the same time, each finds the other. Both are cancelled before they do anything,
+    and `UsageProblem` is raised. Also raises the errors of `ensure_unused`.
     """
     folder = Path(request.config.workspace)
     await ensure_unused(engine, folder, home)

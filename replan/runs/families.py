@@ -1,6 +1,6 @@
-"""Runs that belong together: a run, its steps, and the runs made from its result.
+"""Finds related runs: the child runs of a run, its parent runs, and the runs made from its result.
 
-Also reads everything that is shown of a run.
+Also reads everything that pages and commands show of one run.
 """
 
 from collections.abc import Container, Iterable, Sequence
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 async def family_of(reader: "RunReader", run: str, ids: Container[str], above: Container[str]) -> dict[str, str | None]:
-    """Return a run and the runs of its steps at any depth, each with its parent run; None for the run itself.
+    """Return a run and its child runs at any depth, with the parent run of each; None for the run itself.
 
-    `ids` are the ids of all runs. `above` are the ids of runs that may have child runs. Only these runs are read. Steps
-    of a run that cannot be read are not found.
+    `ids` has the ids of all runs. `above` has the ids of runs that may have child runs; only these runs are read. The
+    child runs of a run that cannot be read are left out.
     """
     family, waiting = dict[str, str | None]({run: None}), [run]
     while waiting:
@@ -40,7 +40,7 @@ async def family_of(reader: "RunReader", run: str, ids: Container[str], above: C
 
 
 def runs_above(ids: Iterable[str]) -> frozenset[str]:
-    """Return the ids of the runs that have child runs. The id of such a run is a prefix of its child runs' ids."""
+    """Return the ids of the runs that have child runs. The id of a child run begins with its parent run's id."""
     return frozenset(name.rpartition(".")[0] for name in ids if is_child(name))
 
 
@@ -53,10 +53,10 @@ async def _children(reader: "RunReader", run: str) -> Sequence[str]:
 
 
 async def _top_of(engine: "RunReader", run: str) -> str:
-    """Return the top run of a family: the run itself, or the highest of its parent runs.
+    """Return the top parent run of a child run at any depth; for any other run, return the run itself.
 
-    The records of the parent runs decide, not the id, since a program may choose any id. Raises `JournalDamaged` if the
-    records of a parent are damaged.
+    The records of the parent runs decide, not the ids, because a program may choose any id. Raises `JournalDamaged` if
+    the records of a parent run are damaged.
     """
     top = run
     while is_child(top):
@@ -71,10 +71,9 @@ async def _top_of(engine: "RunReader", run: str) -> str:
 
 
 async def check_own(engine: "RunReader", run: str, way: str) -> None:
-    """Check that a run is not a step of another run, because only the other run can continue its step.
+    """Raise `UsageProblem` if a run is a child run, because only its parent run can continue it.
 
-    `way` is the command to use instead, with `RUN` in the place of the top run's id. Raises `UsageProblem`, and the
-    errors of `_top_of`.
+    `way` is the command to use instead, with `RUN` for the id of the top parent run. Raises the errors of `_top_of`.
     """
     top = await _top_of(engine, run)
     if top != run:
@@ -83,11 +82,11 @@ async def check_own(engine: "RunReader", run: str, way: str) -> None:
 
 
 LINKED_MAX = 20
-"""The largest number of listed runs that were made from another run."""
+"""The largest number of runs made from one run that are listed."""
 
 
 class LinkedRun(NamedTuple):
-    """A run that was made from another run."""
+    """A run that was made from another run, such as the execution of its plan."""
 
     run: str
     kind: str
@@ -96,9 +95,9 @@ class LinkedRun(NamedTuple):
 
 
 async def runs_made_from(reader: "RunReader", run: str) -> list[LinkedRun]:
-    """Return the runs that were made from a run, the newest first, `LINKED_MAX` at most.
+    """Return the runs that were made from a run, the newest first, at most `LINKED_MAX`.
 
-    Only runs whose title names the run are read. A run that cannot be read is left out.
+    Only runs whose title contains the run's id are read. A run that cannot be read is left out.
     """
     linked: list[LinkedRun] = []
     for row in await reader.journal.runs(RunFilter(title_start=f"plan {run}: ", limit=ALL.limit)):
@@ -124,9 +123,9 @@ class ShownRun:
     status: str
     result: "RunResult"
     with_inbox: Any
-    """The state after the unread messages of the inbox."""
+    """The state of the run after the unread messages in its inbox."""
     top: str
-    """The run that this run is a step of, at any depth; or the run itself."""
+    """The top parent run if this run is a child run, otherwise the run itself."""
     hosted: bool
     """Whether a host that drives runs of this kind serves the home."""
     linked: tuple[LinkedRun, ...] = ()
@@ -134,12 +133,12 @@ class ShownRun:
 
     @property
     def common(self) -> "RunState[Any] | None":
-        """The common part of the state after the inbox; None before the run has begun."""
+        """The common part of the state after the unread messages; None before the run has begun."""
         return self.loaded.kind.run_state(self.with_inbox)
 
     @property
     def result_json(self) -> dict[str, Any]:
-        """The result as programs read it, and whether the run goes on by itself."""
+        """The result as a JSON object, with the key `driven`."""
         return {**self.result.to_json(), "driven": self.driven}
 
     @property
@@ -149,7 +148,7 @@ class ShownRun:
 
     @property
     def driven(self) -> bool:
-        """Whether the run goes on by itself, because a process drives it or a host will."""
+        """Whether the run continues without a `resume`: a process drives it, or a host will drive it."""
         if self.moved_to is not None:
             return False
         return self.hosted or (self.row.owner is not None and not is_dead(self.row.owner))

@@ -1,7 +1,7 @@
-"""Forks a run: a new run begins with copies of its first records, and continues independently.
+"""Forks a run: a new run begins with copies of the run's first records, and continues independently.
 
 The original run is only read. It may be driven, wait, be parked or have ended. `actors.run.fork_rules` decides which
-part of the state a fork keeps, and which part begins again.
+parts of the state a fork keeps.
 """
 
 import json
@@ -52,38 +52,39 @@ if TYPE_CHECKING:
 
 
 BEFORE = "before:"
-"""The prefix of an attempt's id in `ForkRequest.at` that forks just before the attempt, so that the fork repeats it."""
+"""The prefix of an attempt's id in `ForkRequest.at` with which the fork begins just before the attempt, and repeats it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ForkRequest:
-    """The place of a fork, and its changes."""
+    """Where a fork begins, and what it changes."""
 
     at: str = ""
-    """The number of the last shared record, or an attempt whose verdict is shared. With the prefix `BEFORE`, the
-    attempt is not shared. Empty means the last record before the run's end.
+    """The number of the last shared record, or the id of an attempt, whose verdict is then shared. With the prefix
+    `BEFORE`, the attempt is not shared. If empty, the last record before the run's end is the last shared record.
     """
     workflow: str | None = None
-    """The workflow after the fork; None if it does not change."""
+    """The workflow of the fork's new records; None if it does not change."""
     policy: str | None = None
-    """The policy after the fork. If it is None, the policy of the new workflow or of the run is used."""
+    """The policy of the fork's new records; None for the policy of the new workflow, else of the run."""
     changes: Changes = field(default_factory=Changes)
     """The limits and the model of the fork."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """Values that replace found values after the fork, as texts by the path of the field."""
+    """Values that replace found values in the fork, as texts by the paths of the fields."""
     workspace: Path | None = None
-    """The folder to make for the tools of an execution's fork; None makes one beside the other run's workspace."""
+    """The folder to create for the tools of an execution's fork; None creates one beside the original workspace."""
 
 
 async def fork_run(
     engine: Engine, run: str, wanted: ForkRequest, environment: Mapping[str, str] = os.environ, *, name: str = ""
 ) -> str:
-    """Record a fork of a run, for a process to drive, and return its id. `name` is this id; empty for a new id.
+    """Record a fork of a run, and return the fork's id. `name` is this id; if it is empty, a new id is made.
 
     Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem` with the keyword as its
-    `place`. Causes in the run: it never began, or is a step of another run. Causes in the place: it is outside the run,
-    or no snapshot of the workspace was made there. Causes in the change: it is not valid, names another workflow, or
-    needs a workspace that cannot be made.
+    `place`. The run may be the cause: it never began, or is a child run. The place may be the cause: the run has no
+    such record, or no snapshot of the workspace at this record. A change may be the cause: it is not valid, or its
+    workflow has other steps, or the workspace cannot be created.
     """
     await check_own(engine, run, "fork RUN")
     row = await engine.journal.row(run)
@@ -132,7 +133,7 @@ async def fork_run(
 
 @dataclass(frozen=True, slots=True)
 class _MadeFolder:
-    """The folder of a fork's tools, and its source."""
+    """The folder to create for a fork's tools, and the workspace and snapshot that it is created from."""
 
     source: Path
     snapshot: str
@@ -141,7 +142,10 @@ class _MadeFolder:
 
     @asynccontextmanager
     async def make(self, run: str) -> AsyncIterator[None]:
-        """Make the folder for the fork with the id `run`. It is removed if the block raises. Raises `UsageProblem`."""
+        """Create the folder for the fork with the id `run`.
+
+        If the block raises, the folder is removed. Raises `UsageProblem`.
+        """
         place = (self.source, self.snapshot, self.folder, self.home)
         await trio.to_thread.run_sync(make_workspace, *place, run)
         try:
@@ -196,7 +200,7 @@ def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: 
 def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
     """Return the number of the last shared record for an attempt: its last reply, verdict or output.
 
-    With the prefix `BEFORE`, it is the record before the attempt's first record.
+    With the prefix `BEFORE`, return the number of the record before the attempt's first record.
     """
     node = at.removeprefix(BEFORE)
     # An execution's records are about the phases of an attempt.
@@ -225,9 +229,9 @@ def _common(loaded: Loaded) -> RunState[Any]:
 
 
 def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, before: Limits) -> Forked:
-    """Return the event after the shared records.
+    """Return the event that follows the shared records in the fork.
 
-    The fork's deadline is as far from now as the run's deadline was from the run's start.
+    The fork has as much time until its deadline as the run had at its start.
     """
     events = [record.event for record in loaded.records]
     first: Started = events[0]
@@ -250,7 +254,7 @@ def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig 
 def _fork_config(
     engine: Engine, loaded: Loaded, state: Any, wanted: ForkRequest, environment: Mapping[str, str]
 ) -> ForkConfig | None:
-    """Return the fork's own configuration; None if neither the workflow nor the policy changes."""
+    """Return the configuration of the fork; None if neither the workflow nor the policy changes."""
     if wanted.workflow is None and wanted.policy is None:
         return None
     config = read_user_config(locate_home(environment).config)
@@ -298,7 +302,7 @@ class MadeFolder:
 async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[MadeFolder]:
     """Return the folders that were made for the forks among some runs.
 
-    The folder of a run that cannot be read, or that was moved to another journal, is left out.
+    Runs that cannot be read, or that were moved to another journal, are left out.
     """
     found = []
     for row in rows:
@@ -321,7 +325,7 @@ async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[
 
 
 async def clear_folders(reader: "RunReader", folders: Sequence[MadeFolder], home: Path) -> tuple[LeftFolder, ...]:
-    """Remove the folders of deleted forks. Return for each folder whether it was removed, or why it is kept.
+    """Remove the folders of deleted forks. Return for each folder whether it was removed, or the reason why it is kept.
 
     A folder is kept if it has changed since the fork's last snapshot, or if an unfinished run works in it.
     """

@@ -1,4 +1,4 @@
-"""Opens a home as an engine: the folder of a user's runs and settings, with its own journal or one in a database."""
+"""Opens a home, the folder of a user's runs and settings. Its journal is a file in the folder, or is in a database."""
 
 import os
 import shutil
@@ -45,17 +45,16 @@ async def open_home(
     make: bool = True,
     inspect: bool = False,
 ) -> AsyncIterator[Engine]:
-    """Open `$REPLAN_HOME` and yield the engine over its journal, with the user's limits. Create what is missing.
+    """Open the home, and yield an engine for its journal with the user's settings. Missing files are created.
 
-    `REPLAN_JOURNAL` names a database that holds the journal instead of the home's file.
+    The home is the folder `$REPLAN_HOME`. If `REPLAN_JOURNAL` is set, the journal is in the database with this URL.
 
-    Without `make`, a home without a journal is left unchanged: the engine knows no runs. `registry` and `kinds` replace
-    what is installed. `config` replaces the home's config file, which is then not read.
+    Without `make`, nothing is created; if there is no journal, the engine has no runs. `registry` and `kinds` replace
+    the installed plug-ins and kinds. `config` replaces the home's config file, which is then not read.
 
-    With `inspect`, a home that cannot be written is read from a copy of its journal. The caller must then write
-    nothing.
+    With `inspect`, if the home cannot be written, a copy of its journal is opened. Then the caller must write nothing.
 
-    Raises `UsageProblem` for an unsafe or unwritable folder and for a wrong config file; also `JournalDamaged`,
+    Raises `UsageProblem` for an unsafe or unwritable folder and for a wrong config file. Raises `JournalDamaged`,
     `JournalNewer`, `JournalUnreadable`, `JournalUnreachable`.
     """
     inspect = inspect and not is_writable(locate_home(environment))
@@ -93,7 +92,7 @@ async def open_home(
 
 
 def is_writable(home: Home) -> bool:
-    """Return whether the home can be written. A missing home counts as writable, because it can be made."""
+    """Return whether the home can be written. A missing home counts as writable, because it can be created."""
     return not is_there(home.folder, USE_ANOTHER_HOME) or os.access(home.folder, os.W_OK | os.X_OK)
 
 
@@ -117,7 +116,7 @@ def _copy_journal(journal: Path) -> Iterator[Path]:
 
 
 def _prepare_home(environment: Mapping[str, str], *, make: bool, write: bool) -> tuple[Home, bool]:
-    """Return the home, checked as far as it exists, and whether it has a journal or will get one."""
+    """Check the parts of the home that exist. Return the home, and whether it has a journal or gets one now."""
     home = locate_home(environment)
     if make or is_there(home.folder, USE_ANOTHER_HOME):
         prepare_home(environment, write=write)

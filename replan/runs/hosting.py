@@ -1,4 +1,4 @@
-"""Hosts runs: the runtime's host, with shared models, services, and a wake-up socket."""
+"""Hosts runs: starts the host of the runtime, with shared models, services and wake-ups."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack, nullcontext, suppress
@@ -33,11 +33,11 @@ async def host(
     dispatcher: Dispatcher | None = None,
     health_port: int | None = None,
 ) -> None:
-    """Serve the home until a stop is requested: drive all runs that no other process drives, and park them at the end.
+    """Serve the home until a stop is requested. Drive all runs that no other process drives, and park them at the end.
 
-    Runs of an unknown kind are not touched. `report` gets each notice. With a `dispatcher`, only the runs that the
-    dispatcher assigns to this host are driven. With a `health_port`, health checks are answered there. Raises
-    `JournalDamaged`, `JournalNewer`.
+    Runs of an unknown kind are not driven. `report` is called with each notice. With a `dispatcher`, only the runs that
+    the dispatcher assigns to this host are driven. With a `health_port`, health checks are answered on this port.
+    Raises `JournalDamaged`, `JournalNewer`.
     """
 
     def warn(text: str) -> None:
@@ -74,7 +74,7 @@ async def host(
 
 
 def let_take_turns(engine: Engine) -> Engine:
-    """Return the engine whose hosted runs take turns: the run with the fewest calls makes the next model call.
+    """Return an engine with which hosted runs take turns. The run with the fewest calls makes the next model call.
 
     Raises `UsageProblem` if no runs of the home share a budget.
     """
@@ -86,9 +86,9 @@ def let_take_turns(engine: Engine) -> Engine:
 
 
 class _Drive:
-    """Drives one run.
+    """Drives single runs for a host.
 
-    If the files of a run have changed since it began, this is reported once, not each time the run is driven.
+    If the files of a run have changed since its start, this is reported once, not each time the run is driven.
     """
 
     def __init__(self, engine: Engine, report: Report) -> None:

@@ -1,7 +1,7 @@
-"""Messages from people to a run, and the open questions of one run or of all runs.
+"""Posts messages from people to runs, and reads the open questions of one run or of all runs.
 
-A message is checked against the run's state, then posted. The driver checks it again. No process needs to drive the
-run: the inbox is in the journal, and a posted message is durable.
+A message is checked against the run's state, then posted. The driver of the run checks it again. The run need not be
+driven: its inbox is in the journal, so a posted message is stored.
 """
 
 import json
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from runtime.host.wakeup import WakeUp
 
 CLOSED_BY_PEOPLE = (Status.ANSWERED, Status.DECLINED)
-"""The statuses of questions whose first answer is in the inbox."""
+"""The statuses of questions that a person has closed with a message."""
 CANCEL = "cancel"
-"""The key of the message that cancels a run. A run has only one such message, however often it is posted."""
+"""The key of the message that cancels a run. The inbox has at most one message with this key."""
 
 Common = RunState[Any] | None
 """The common part of a run's state; None before the run has begun."""
@@ -45,33 +45,35 @@ class AnswerReceipt:
     result: Literal["accepted", "duplicate", "conflict"]
     """`duplicate`: the same answer was posted before. `conflict`: a different answer was posted before, and counts."""
     stands: str | None
-    """The answer that counts; None if the question was declined."""
+    """The answer that counts; None if the question is declined."""
     otherwise: str = ""
-    """What happens because the question is declined, in the words of the question; empty if an answer counts."""
+    """What happens because the question is declined, as the question says it; empty if an answer counts."""
 
     def to_json(self, question: str) -> dict[str, Any]:
-        """Return the receipt as plain data. `question` is RUN/ID."""
+        """Return the receipt as a JSON object. `question` is the question's id, RUN/ID."""
         value = {"question": question, "result": self.result, "answer": self.stands}
         return value | {"otherwise": self.otherwise} if self.otherwise else value
 
 
 ChangeOf = Callable[[RunState[Any], Question, str], Mapping[str, Any]]
-"""Returns the settings of the model that an answer at a limit names. Raises `UsageProblem` if it is not allowed."""
+"""A function that returns the settings of the model that an answer at a limit names. Raises `UsageProblem` for a model
+that is not allowed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """A checked answer or decline, which is not posted yet."""
+    """A checked answer, or a checked decline of a question. It is not posted yet."""
 
     run: str
     body: Mapping[str, Any]
     common: Common
     way: Mapping[str, Any]
-    """The keys `via`, `person` and `change` of the message. An empty value is not posted."""
+    """The values of the message's keys `via`, `person` and `change`. Empty values are not posted."""
 
     @property
     def earlier(self) -> str:
-        """The sentence about a different earlier answer; empty if there was none."""
+        """A sentence about a different earlier answer; empty if there was none."""
         question = None if self.common is None else self.common.questions.get(self.body["question"])
         if question is None or question.status not in CLOSED_BY_PEOPLE:
             return ""
@@ -89,9 +91,9 @@ def check_answer(
     person: str = "",
     change_of: ChangeOf = lambda *_: {},
 ) -> CheckedAnswer:
-    """Check an answer to the question `name`. The text None declines the question.
+    """Check an answer to the question `name`. If the text is None, the question is declined.
 
-    `via` is the interface by which the answer came. `person` is the name of the person who used a link or an account,
+    `via` is the interface from which the answer came. `person` is the name of the person who used a link or an account,
     else empty. Raises `UsageProblem` for an answer that cannot be accepted, and `ForPeopleOnly` if a program answers a
     question that only a person may answer.
     """
@@ -125,7 +127,7 @@ async def _post_message(
 ) -> Posted:
     """Post a note or a requirement. Raises `UsageProblem` if it cannot be accepted.
 
-    With a `key`, the same message is posted once, however often this is called, also after the run's end.
+    A message with a `key` is posted only once, even if this is called again after the run's end.
     """
     inbox_key = f"tell:{key or secrets.token_hex(8)}"
     if key and await _was_posted(journal, run, inbox_key):
@@ -152,7 +154,7 @@ async def _post_change(
 
 
 def split_question_id(question: str) -> tuple[str, str]:
-    """Return the run and the question's name in a question's id. Raises `UsageProblem` for any other text."""
+    """Split a question's id into the run's id and the question's name. Raises `UsageProblem` for any other text."""
     run, slash, name = question.rpartition("/")
     if not (run and slash and name):
         cause, hint = f"{question!r} is not a question's id", f"`{program()} questions` lists the ids as RUN/ID"
@@ -161,7 +163,7 @@ def split_question_id(question: str) -> tuple[str, str]:
 
 
 def not_started(run: str) -> UsageProblem:
-    """Return the error about a run that has no record."""
+    """Return the error for a run that has no records."""
     hint = f"start it again with `{program()} run`"
     cause = "the run never began: it has no records"
     return UsageProblem(cause, place=run, hint=hint)
@@ -176,7 +178,7 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
 
 
 async def post_answer(journal: Journal[Any], checked: CheckedAnswer) -> AnswerReceipt:
-    """Post an answer or a decline. The same answer again is a duplicate, even if it was sent in another way."""
+    """Post a checked answer or decline. The same answer again is a duplicate, even from another interface."""
     body, way, name = checked.body, checked.way, checked.body["question"]
     known = {key: value for key, value in way.items() if value}
     posted = await _post(journal, checked.run, f"answer:{name}", {**body, **known})
@@ -189,7 +191,10 @@ async def post_answer(journal: Journal[Any], checked: CheckedAnswer) -> AnswerRe
 
 
 def _unfinished_state(run: str, common: Common) -> RunState[Any]:
-    """Return the common state of a run that may continue, and so accepts messages. Raises `UsageProblem` otherwise."""
+    """Return the common state of a run that can continue.
+
+    Raises `UsageProblem` for any other run: it accepts no messages.
+    """
     if common is None:
         raise not_started(run)
     if common.finished is not None and common.finished.final:
@@ -209,23 +214,23 @@ def _place_at_question(problem: UsageProblem, question: str) -> UsageProblem:
 
 
 SHOWN_MAX = 200
-"""The largest number of characters that are shown of an earlier answer."""
+"""The largest number of characters of an earlier answer that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionPage:
-    """A page of the open questions of several runs."""
+    """A page in the list of the open questions of all runs."""
 
     questions: tuple[dict[str, Any], ...]
     problems: tuple[tuple[str, ReplanError], ...]
     """The runs that cannot be read, with their errors."""
     titles: Mapping[str, str]
-    """The titles of the runs whose rows have questions."""
+    """The titles of the runs that have questions, by the runs' ids."""
     more: bool
 
 
 async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:
-    """Return the open questions of a run as plain data, in the order of `in_order`.
+    """Return the open questions of a run as JSON objects, in the order of `in_order`.
 
     Raises the errors of `RunReader.read`, and `RunMoved`.
     """
@@ -235,10 +240,9 @@ async def questions_of(reader: "RunReader", run: str) -> list[dict[str, Any]]:
 
 
 async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | None = None) -> QuestionPage:
-    """Return the open questions of all unfinished runs, at most `limit`, without the first `begin`.
+    """Return the open questions of all unfinished runs: at most `limit` questions after the first `begin`.
 
-    They are in the order of `in_order`. If the questions of a run cannot be read, the questions of other runs are still
-    returned.
+    The questions are in the order of `in_order`. A run that cannot be read is listed in `problems`.
     """
     questions: list[dict[str, Any]] = []
     problems: list[tuple[str, ReplanError]] = []
@@ -259,7 +263,10 @@ async def all_questions(reader: "RunReader", *, begin: int = 0, limit: int | Non
 
 
 async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]]:
-    """Return the open questions in the row of a run. If its inbox has a message, read the run instead."""
+    """Return the open questions in the status row of a run.
+
+    If the inbox has an unread message, read the run instead.
+    """
     asks = row.asks
     if row.unread:
         loaded = await reader.read(row.run)
@@ -271,7 +278,7 @@ async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]
 
 
 def check_receipt(receipt: "AnswerReceipt", question: str) -> None:
-    """Raise `UsageProblem` if another answer was given first."""
+    """Raise `UsageProblem` if another answer was posted first."""
     if receipt.result == "conflict":
         raise UsageProblem(_earlier_in_words(receipt.stands), place=question, hint=FIRST_COUNTS)
 
@@ -287,7 +294,7 @@ P = TypeVar("P")
 
 
 class RunPoster(RunReader):
-    """Reads the runs of a journal, and posts messages to them. It wakes the hosts, but drives nothing itself."""
+    """Reads the runs of a journal, posts messages to them, and wakes the hosts. It does not drive runs."""
 
     journal: Journal[Any]
     wakeup: "WakeUp"
@@ -295,14 +302,15 @@ class RunPoster(RunReader):
     environment: Mapping[str, str]
 
     async def answer(self, question: str, text: str, *, via: Via = "", person: str = "") -> AnswerReceipt:
-        """Post an answer to the question `RUN/ID`. It is in the journal when this returns.
+        """Post an answer to the question `RUN/ID`. The answer is stored when this returns.
 
-        `via` is the interface by which it came. `person` is the name of the person who used a link or an account, else
-        empty.
+        `via` is the interface from which the answer came. `person` is the name of the person who used a link or an
+        account, else empty.
 
-        If the same answer comes again, it is a `duplicate`. A different answer is a `conflict`, which says which answer
-        counts. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an unknown or closed question or an answer
-        that does not fit. Raises `ForPeopleOnly` for a question that a program may not answer.
+        If the same answer was posted before, the result is `duplicate`. If a different answer was posted before, the
+        result is `conflict`, and `stands` is the answer that counts. Raises `RunNotFound`, `KindUnknown`, and
+        `UsageProblem` for an unknown or closed question or an answer that does not fit. Raises `ForPeopleOnly` for a
+        question that a program may not answer.
         """
         return await self.post_answer(await self.check_answer(question, text, via=via, person=person))
 
@@ -311,9 +319,9 @@ class RunPoster(RunReader):
         return await self.post_answer(await self.check_answer(question, None, via=via, person=person))
 
     async def check_answer(self, question: str, text: str | None, *, via: Via = "", person: str = "") -> CheckedAnswer:
-        """Check an answer to the question `RUN/ID`. The text None declines it. Nothing is posted.
+        """Check an answer to the question `RUN/ID`. If the text is None, the question is declined. Nothing is posted.
 
-        So several answers can be checked before the first is posted. Raises the errors of `answer`.
+        Several answers can be checked before the first is posted. Raises the errors of `answer`.
         """
         from replan.runs.limit_answers import (  # noqa: PLC0415 -- reading questions opens no model
             change_of_answer,
@@ -335,18 +343,18 @@ class RunPoster(RunReader):
         return check_answer(common, run, name, text, via=via, person=person, change_of=change)
 
     async def post_answer(self, checked: CheckedAnswer) -> AnswerReceipt:
-        """Post a checked answer. It is in the journal when this returns. Raises `RunNotFound`."""
+        """Post a checked answer. The answer is stored when this returns. Raises `RunNotFound`."""
         return await self._and_wake(post_answer(self.journal, checked))
 
     async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
-        """Post a note, which later prompts show, or a requirement, which changes the task.
+        """Post a note or a requirement. Later prompts show a note; a requirement changes the task.
 
-        Some kinds of runs read a note `FIELD=VALUE` as a correction. It is posted as a correction, even after a
-        success. A message with a `key` is posted only once: the same text again is a `duplicate`, and another text a
-        `conflict`.
+        If the run takes values, a note `FIELD=VALUE` is posted as a correction, even after a success. A message with a
+        `key` is posted only once. If this is called again with the key, the result is `duplicate` for the same text,
+        and `conflict` for another text.
 
         Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text, and for a run that has
-        finished or is a step of another run.
+        finished or is a child run.
         """
         await check_own(self, run, "tell RUN TEXT")
         loaded = await self.read(run)
@@ -359,12 +367,12 @@ class RunPoster(RunReader):
         return await self._and_wake(_post_message(self.journal, common, run, text, kind, key=key))
 
     async def change(self, run: str, changes: Mapping[str, Any], *, key: str = "") -> Posted:
-        """Post a change of the limits, the model, or the limits of calls and replies (`actors.run.settings`).
+        """Post a change of the model or of limits (`actors.run.settings`).
 
         `key` is the same as for `tell`.
 
         Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` with the key as its `place` for a change that is not
-        valid, a run whose end is final, and a step of another run.
+        valid. Raises `UsageProblem` for a run whose end is final, and for a child run.
         """
         await check_own(self, run, "resume RUN")
         common = await self.common_with_inbox(run)
@@ -375,9 +383,9 @@ class RunPoster(RunReader):
         return await self._and_wake(_post(self.journal, run, key, body))
 
     async def cancel(self, run: str) -> Posted:
-        """Post the message that cancels a run. If nobody drives the run, it is cancelled when it is driven next.
+        """Post the message that cancels a run. If nobody drives the run, it is cancelled when a process next drives it.
 
-        Raises `RunNotFound`, and `UsageProblem` for a run that is a step of another, or that never began.
+        Raises `RunNotFound`, and `UsageProblem` for a child run and a run that never began.
         """
         await check_own(self, run, "cancel RUN")
         if (await self.journal.row(run)).last_seq == 0:
@@ -385,10 +393,12 @@ class RunPoster(RunReader):
         return await self.post_cancel(run)
 
     async def undo(self, run: str) -> Posted:
-        """Post the message that makes an execution undo its work when it is driven next. The execution may have ended.
+        """Post the message that makes an execution undo its work when a process next drives it.
 
-        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` for a run of another kind, a step of another run, and
-        a run that never began, has nothing to undo, or is undone.
+        The execution may have ended.
+
+        Raises `RunNotFound`, `KindUnknown`. Raises `UsageProblem` for a run of another kind, a child run, and a run
+        that never began, has nothing to undo, or is undone.
         """
         await check_own(self, run, "undo RUN")
         loaded = await self.read(run)
@@ -400,7 +410,7 @@ class RunPoster(RunReader):
         return await self._and_wake(_post(self.journal, run, f"undo:{secrets.token_hex(8)}", {"kind": "undo"}))
 
     async def post_cancel(self, run: str) -> Posted:
-        """Post the message that cancels a run, which may be a step of another run."""
+        """Post the message that cancels a run. The run may be a child run."""
         await self.journal.row(run)
         return await self._and_wake(_post(self.journal, run, CANCEL, {"kind": "cancel"}))
 

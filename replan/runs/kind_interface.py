@@ -1,10 +1,10 @@
-"""How the interfaces start and show the runs of a kind.
+"""Describes how the command line, HTTP, MCP and the web page start and show the runs of a kind.
 
-The command line, HTTP, MCP and the web page have no code for a kind. A kind names its `KindInterface`
-(`Kind.interface`). The interfaces derive bodies, arguments and forms from the model of the kind's order.
+These interfaces have no code for single kinds. A kind names its `KindInterface` (`Kind.interface`). The interfaces
+derive bodies, arguments and forms from the model of the kind's order.
 
-In an order, a client gives texts and names. Names refer to models and other things in the server's config file. A path,
-an address, a plug-in or a prompt is never taken from a client.
+The order of a client consists of texts and names. A name refers to an entry of the server's config file, such as a
+model. Clients can never give a path, an address, a plug-in or a prompt.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -40,24 +40,24 @@ class ModelAndLimits:
 
     model: str = DEFAULT
     limits: RunLimits = field(default_factory=RunLimits)
-    """The limits. A missing limit gets the server's value, or else the default."""
+    """The limits. If a limit is missing, the server's value or the default is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class KindOrder(ModelAndLimits):
-    """An order of a client for a run of an installed kind (`replan.runs.kind_interface.KindInterface`)."""
+    """A client's order for a run of an installed kind."""
 
     fields: BaseModel
-    """The other fields of the order, checked: an instance of `KindInterface.order`."""
+    """The other fields of the order, already checked: an instance of `KindInterface.order`."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """The choices that a server offers its clients."""
+    """The models and other choices that a server offers its clients."""
 
     config: UserConfig
     folder: Path
-    """The folder that relative paths in the settings start from."""
+    """The folder from which relative paths in the settings are resolved."""
 
     @property
     def models(self) -> Mapping[str, str | None]:
@@ -67,13 +67,16 @@ class Offer:
     def model_of(self, order: ModelAndLimits, environment: Mapping[str, str]) -> str | None:
         """Return the model of an order in the form of `--model`; None for the home's own model.
 
-        Raises `UsageProblem`; `NoModel` if the home names no model.
+        Raises `UsageProblem` for an unknown model, and `NoModel` if the home's own model is not set.
         """
         self.choice_of(order.model, environment)
         return self.models[order.model]
 
     def choice_of(self, name: str, environment: Mapping[str, str]) -> ModelChoice:
-        """Return the model behind a name. Raises `UsageProblem`; `NoModel` if the home names no model."""
+        """Return the model with a name.
+
+        Raises `UsageProblem` for an unknown name, and `NoModel` if the home's own model is not set.
+        """
         chosen = choose(name, self.models, "model")
         try:
             return choose_model(chosen, environment, self.config)
@@ -82,7 +85,7 @@ class Offer:
             raise NoModel("no model is set", place="model", hint=hint) from None
 
     def names_model(self, environment: Mapping[str, str]) -> bool:
-        """Return whether the home names a model of its own. A wrong name counts too."""
+        """Return whether the home's own model is set, even if its name is wrong."""
         try:
             self.choice_of(DEFAULT, environment)
         except NoModel:
@@ -92,13 +95,13 @@ class Offer:
         return True
 
     def check_changes(self, changes: Changes) -> None:
-        """Raise `UsageProblem` with the field as its `place` if a client wants a limit beyond the server's."""
+        """Raise `UsageProblem` with the field as its `place` if a limit is beyond the server's limit for clients."""
         self._check_limits(changes.limits)
 
     def limits_of(self, order: ModelAndLimits, calls: int | None) -> RunLimits:
-        """Return the limits of an order within the ceilings.
+        """Return the limits of an order. Limits that the client did not give are set to the server's ceilings.
 
-        `calls` is the default limit of calls; None if there is no default.
+        `calls` is the default limit of model calls; None if there is no default.
         """
         self._check_limits(order.limits)
         ceilings = self.config.clients.ceilings
@@ -123,10 +126,10 @@ class Offer:
 def choose(
     name: str, choices: Mapping[str, _Choice], place: str, *, thing: str = "", things: str = "", setting: str = ""
 ) -> _Choice:
-    """Return the choice with a name. Raises `UsageProblem` with the field of the order as its `place`.
+    """Return the choice with a name. Raises `UsageProblem` with the field of the order, `place`, as its place.
 
-    `thing` and `things` are the words for one choice and for several. By default, they are the name of the field and
-    its plural. `setting` is the key of the config file that names the choices.
+    `thing` and `things` are the singular and the plural noun for the choices, by default made from the field's name.
+    `setting` is the key of the config file under which the choices are defined.
     """
     if name not in choices:
         thing, things = thing or place, things or f"{place}s"
@@ -138,13 +141,13 @@ def choose(
 
 @dataclass(frozen=True, slots=True)
 class OrderContext:
-    """The inputs for preparing a run that a client has ordered."""
+    """The objects that are needed to prepare a run that a client has ordered."""
 
     offer: Offer
     registry: Registry
     environment: Mapping[str, str]
     may_take_long: bool = False
-    """Whether the caller runs the preparation in a thread, because it may read many files."""
+    """Whether the preparation may take long, for example to read many files: the caller runs it in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,33 +155,34 @@ class Names:
     """The names that clients may use as the value of one field of an order."""
 
     key: str
-    """The key under which the offer lists the names, such as `profiles`."""
+    """The plural noun under which interfaces list the names, such as `profiles`."""
     thing: str
-    """The noun for such a name in messages, such as `profile`."""
+    """The singular noun for messages, such as `profile`."""
     setting: str
-    """The key of the config file that defines such names."""
+    """The key of the config file that defines the names."""
     find: Callable[[Offer], Mapping[str, str]]
-    """Returns the value of each name, such as a path."""
+    """A function that returns the value of each name, such as a path."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Further values of the field that only the web form offers, with their labels."""
+    """The labels of further values that only the web form offers, by the value."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KeptText:
-    """A type of text that runs make, and that people may edit and keep in the home, such as a profile."""
+    """A type of text that runs of a kind write, and that people may edit and keep in the home, such as a profile."""
 
     word: str
-    """The noun for such a text. The field of the order that names a kept text has the same name."""
+    """The noun for such a text. It is also the name of the order's field that names a kept text."""
     about: str
-    """A sentence about the text, for the page on which people edit it."""
+    """A sentence about such texts, for the page on which people edit them."""
     text: Callable[[RunResult], str | None]
-    """Returns the text that a person has approved in a run; None if the run has no such text."""
+    """A function that returns the text that a person has approved in a run; None if the run has no such text."""
     outline: Callable[[str], Sequence[Line]]
-    """Returns the outline of a text. Raises `UsageProblem` for an invalid text."""
+    """A function that returns the outline of a text. It raises `UsageProblem` for an invalid text."""
     is_kept: Callable[[Offer, str], bool]
-    """Returns whether the home already keeps a text with the name of this valid text."""
+    """A function that returns whether the home already keeps a text with the same name."""
     keep: Callable[[Offer, str, bool], str]
-    """Stores a text and returns its name. With True, the text replaces a kept text with the same name.
+    """A function that stores a text in the home and returns its name. With True, it replaces a kept text with the same
+    name.
 
     Raises `UsageProblem`.
     """
@@ -186,15 +190,15 @@ class KeptText:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KindInterface:
-    """How the interfaces start and show the runs of a kind."""
+    """The description with which the interfaces start and show the runs of one kind."""
 
     kind: str
-    """The name of the kind. Addresses, operations and the command are named after it."""
+    """The name of the kind. Addresses, operations and the command contain this name."""
     order: type[BaseModel]
     """The fields of an order besides its model and its limits.
 
-    Forms show the descriptions of the fields. For a field that maps texts to texts, people write one line
-    `NAME = VALUE` for each entry.
+    Forms show the descriptions of the fields. If a field maps texts to texts, people write one line `NAME = VALUE` for
+    each entry.
     """
     title: str
     """The purpose of such a run, in two or three words, such as `Fill a schema`."""
@@ -203,36 +207,40 @@ class KindInterface:
     tool: str
     """The name of the MCP tool that starts such a run."""
     calls: Callable[[Mapping[str, Any]], int]
-    """Returns the default limit of model calls. Its argument is the fields of an order, or their texts in a form."""
+    """A function that returns the default limit of model calls for the fields of an order, or for their texts in a
+    form.
+    """
     prepare_order: Callable[[KindOrder, OrderContext], PreparedRun] | None = None
-    """Returns the run that a client has ordered. If this field is None, the kind's `prepare` gets the `KindOrder`.
+    """A function that prepares the run of an order. If it is None, the kind's `prepare` is called with the `KindOrder`.
 
     Raises `UsageProblem` with the field as its `place`.
     """
     names: Mapping[str, Names] = field(default_factory=dict)
-    """The names that clients may use, by the field of the order."""
+    """The names that clients may use in a field of the order, by the field."""
     without: Collection[str] = ()
-    """The keys of the ledger's limits that such runs do not have, such as `stop_below`. Forms do not show them."""
+    """The keys of limits that such runs do not have, such as `stop_below`. Forms do not show these limits."""
     like: Callable[[Loaded], Mapping[str, str] | None] = lambda _: None
-    """Returns the texts with which the form orders such a run again; None for a run that the form does not start."""
+    """A function that returns the texts of a form that orders the same run again; None for a run of another kind."""
     outline: Callable[[Any], Sequence[Line]] = lambda _: ()
-    """Returns the outline of an artifact under review (a JSON value); empty for a value of another kind."""
+    """A function that returns the outline of an artifact under review (a JSON value); empty for an artifact of another
+    kind.
+    """
     takes_templates: bool = True
     """Whether a template can be the model of such a run."""
     result: type | None = None
-    """The `TypedDict` of the keys that results of such runs have besides the keys of all results."""
+    """A `TypedDict` of the keys that results of such runs have in addition to the keys of all results."""
     kept_text: KeptText | None = None
-    """The texts that its runs make for people to keep; None if they make no texts."""
+    """The type of text that such runs write for people to keep; None if they write none."""
     plugins: Sequence[PluginGroup] = ()
-    """The groups of plug-ins that only its runs use, which `replan doctor` checks."""
+    """The groups of plug-ins that only such runs use. `replan doctor` checks these plug-ins."""
 
     @property
     def plural(self) -> str:
-        """The last part of the address that starts such runs."""
+        """The last part of the HTTP address that starts such runs."""
         return f"{self.kind}s"
 
     def prepare(self, order: KindOrder, context: OrderContext) -> PreparedRun:
-        """Return the run that a client has ordered, within the limits of clients.
+        """Prepare the run of a client's order, within the limits for clients.
 
         Raises `UsageProblem` with the field as its `place`.
         """
@@ -259,9 +267,9 @@ class KindInterface:
 
 
 def installed_interfaces() -> Sequence[KindInterface]:
-    """Return the interfaces of the installed kinds, ordered by the names of the kinds. Some kinds have no interface.
+    """Return the interfaces of the installed kinds, ordered by the kinds' names. A kind need not have an interface.
 
-    An interface that cannot be loaded is left out. `interface_problems` names it.
+    An interface that cannot be loaded is left out; `interface_problems` returns a line about it.
     """
     return tuple(found for found in _load_interfaces() if isinstance(found, KindInterface))
 
@@ -277,7 +285,7 @@ def _load_interfaces() -> Iterator[KindInterface | str]:
 
 @cache
 def _load_interface(kind: str, path: str) -> KindInterface | str:
-    """Return the interface with an import path `MODULE:OBJECT`, or a line that says why it cannot be loaded."""
+    """Return the interface at the import path `MODULE:OBJECT`, or a line that says why it cannot be loaded."""
     try:
         found = resolve_name(path)
     except Exception as error:  # noqa: BLE001 -- the code of an installed distribution runs here
@@ -290,12 +298,12 @@ def _load_interface(kind: str, path: str) -> KindInterface | str:
 
 
 def outline_of(value: Any) -> Sequence[Line]:
-    """Return the outline of the JSON value of an artifact, from the first kind that has an outline of it."""
+    """Return the outline of an artifact's JSON value from the first kind that can outline it; empty if no kind can."""
     return next((lines for interface in installed_interfaces() if (lines := interface.outline(value))), ())
 
 
 def texts_to_keep(result: RunResult) -> Iterator[tuple[KeptText, str]]:
-    """Yield each text that a run has made for people to keep."""
+    """Yield each text that a run has written for people to keep, with its type."""
     for interface in installed_interfaces():
         kept = interface.kept_text
         if kept is not None and (text := kept.text(result)) is not None:
@@ -303,7 +311,7 @@ def texts_to_keep(result: RunResult) -> Iterator[tuple[KeptText, str]]:
 
 
 def offered_names(offer: Offer) -> dict[str, list[str]]:
-    """Return the names of all kinds that clients may use, by the keys of the offer."""
+    """Return the names that clients may use in orders of all kinds, by their `key`."""
     return {
         names.key: list(names.find(offer)) for interface in installed_interfaces() for names in interface.names.values()
     }

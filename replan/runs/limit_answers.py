@@ -1,6 +1,6 @@
-"""Checks answers to the question at a limit.
+"""Checks the answers to questions at a limit.
 
-Answers of clients must stay within the models and ceilings of the settings.
+The answers of clients may only use the models and the ceilings that the settings offer them.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from runtime.core.ledger import ZERO
 from runtime.journal.port import Journal
 
 OF_CLIENTS: tuple[Via, ...] = ("api", "mcp", "web", "link")
-"""The interfaces by which clients send answers. The command line and Python may exceed the ceilings."""
+"""The interfaces of clients. Answers from the command line and from Python may exceed the ceilings."""
 
 
 def change_of_answer(
@@ -32,8 +32,7 @@ def change_of_answer(
 ) -> Mapping[str, Any]:
     """Return the settings of the model that an answer at a limit names; empty for any other answer.
 
-    Raises `UsageProblem` for a model that cannot be used. It is also raised if a client asks for more than the settings
-    allow.
+    Raises `UsageProblem` for a model that cannot be used, and if a client exceeds the ceilings of the settings.
     """
     reached, of_client = question.request.reached, via in OF_CLIENTS
     if reached is None:
@@ -65,7 +64,7 @@ def _check_raised(run: RunState[Any], reached: LimitReached, answer: str, client
 
 
 async def check_budget_allows(journal: Journal[Any], run: str, question: Question, answer: str | None) -> None:
-    """Raise `UsageProblem` if an answer tells a run to go on, and a daily budget does not allow its next request."""
+    """Raise `UsageProblem` if an answer lets a run continue, but a daily budget does not allow its next request."""
     reached = question.request.reached
     if reached is None or reached.limit is not None or answer is None or answer.strip() != GO_ON:
         return

@@ -1,4 +1,4 @@
-"""A run that was read from its journal. Also computes the state of a run after the message that starts it."""
+"""Holds a run that was read from its journal. Also computes the state of a new run after its first message."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -46,7 +46,10 @@ class Loaded:
 
     @property
     def snapshot(self) -> "Snapshot[Any]":
-        """The snapshot from which a driver continues after these records without reading them again."""
+        """The snapshot of the state after these records.
+
+        A driver continues from it without reading the records again.
+        """
         from runtime.drive.run_log import Snapshot  # noqa: PLC0415 -- only a driver needs it
 
         return Snapshot(self.state, self.seq, self.inbox)
@@ -58,11 +61,11 @@ class Loaded:
 
     @property
     def inbox(self) -> int:
-        """The id of the last posted message that the records have consumed; 0 if there is none."""
+        """The id of the last message that the run has read from its inbox; 0 if there is none."""
         return max((record.inbox or 0 for record in self.records), default=0)
 
     def after(self, messages: "Sequence[InboxItem]") -> Any:
-        """Return the state with messages of the inbox accepted as facts. No decision is made."""
+        """Return the state after the messages of the inbox are accepted as facts. No decision is made."""
         machine, state = self.kind.machine, self.state
         if not messages or not self.started:
             return state
@@ -75,7 +78,7 @@ class Loaded:
 
     @property
     def replies(self) -> Counter[str]:
-        """The number of replies so far by purpose. A scripted model continues after them."""
+        """The number of replies so far, by purpose. A scripted model continues with the next reply."""
         return Counter(self.kind.purpose(record.event) for record in self.records if isinstance(record.event, Replied))
 
 

@@ -1,4 +1,4 @@
-"""Checks and opens the models of runs, and sends each request to the model that the request names."""
+"""Checks and opens the models of runs. Sends each request of a run to the model that the request names."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -58,10 +58,10 @@ async def open_model(
     kinds: Kinds | None = None,
     servers: Servers | None = None,
 ) -> AsyncIterator[Model]:
-    """Open the model that `text` names in the form of `--model`, and close it at the end of the block.
+    """Open the model with the name `text`, in the form of `--model`, and yield it. It is closed after the block.
 
-    `used` has the number of replies that the run has had, by purpose. A script continues after them. `kinds` are the
-    kinds of runs whose recorded answers can be replayed; None for the installed kinds. `servers` is what the home knows
+    `used` has the number of the run's replies so far, by purpose. A scripted model continues with the next reply.
+    `kinds` are the kinds of runs that can be replayed; None for the installed kinds. `servers` is what the home knows
     about servers; None if it knows nothing.
 
     Raises:
@@ -113,7 +113,10 @@ async def open_model(
 def open_named(
     spec: Named, environment: Mapping[str, str], clock: Clock, servers: Servers | None = None
 ) -> AbstractAsyncContextManager["OpenAIModel | AnthropicModel"]:
-    """Return the context of a provider's model. Entering it raises `UsageProblem` for a wrong key, address or proxy."""
+    """Return a context that opens a provider's model.
+
+    Entering it raises `UsageProblem` for a wrong key, address or proxy.
+    """
     provider, cache = PROVIDERS[spec.provider], prompt_cache_of(environment)
     servers = servers or Servers(refusals=read_refusals(data_root()))
     key, url = environment.get(provider.key, ""), provider.url_in(environment)
@@ -142,7 +145,7 @@ def open_named(
 
 
 def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
-    """Return the host name of a model's server; None for a model in this process."""
+    """Return the host name of a model's server; None if the model runs in this process."""
     spec = parse_model_spec(text)
     if isinstance(spec, RecordingSpec) and spec.missing:
         return provider_of(spec.missing, environment)
@@ -150,7 +153,7 @@ def provider_of(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def server_of(text: str, environment: Mapping[str, str]) -> str:
-    """Return the host and the port of a model's server; empty for a model in this process, and if no server is set.
+    """Return the host and the port of a model's server; empty if the model runs in this process or no server is set.
 
     Raises the errors of `check_base_url`.
     """
@@ -165,17 +168,16 @@ def server_of(text: str, environment: Mapping[str, str]) -> str:
 
 
 def servers_of(models: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the addresses of models' servers, by model, without the models of this process."""
+    """Return the addresses of the models' servers, by model. Models that run in this process are left out."""
     return {name: address for name in models if (address := server_of(name, environment))}
 
 
 def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """Check that the models of a run are asked at the servers that its journal names.
+    """Check that the servers of a run's models are the servers that the run has recorded.
 
-    Otherwise the prompts of the run, and a key, would be sent to a server that the user may not have meant.
+    Otherwise the prompts of the run and a key could be sent to a server that the user did not choose for this run.
 
-    Raises:
-        UsageProblem: the environment names another server; the hint says how the run goes on.
+    Raises: UsageProblem: the environment names another server. The hint says how to continue the run.
     """
     for name in models:
         before, address = recorded.get(name, ""), server_of(name, environment)
@@ -191,7 +193,7 @@ def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], 
 def rate_limiter_of(text: str, environment: Mapping[str, str], servers: Servers) -> RateLimiter | None:
     """Return the rate limiter of a model's server.
 
-    None for a model in this process, and for a recording, because the replies in its file must not wait.
+    Return None for a model that runs in this process, and for a recording, because its replies need no limit.
     """
     spec = parse_model_spec(text)
     if not isinstance(spec, Named):
@@ -201,19 +203,22 @@ def rate_limiter_of(text: str, environment: Mapping[str, str], servers: Servers)
 
 
 def is_stateless(text: str) -> bool:
-    """Return whether all runs can share a model, because nothing that it keeps of one run affects another run."""
+    """Return whether all runs can share a model: it keeps nothing of one run that affects another run."""
     return isinstance(parse_model_spec(text), Named | TemplateSpec)
 
 
 class Shared:
-    """Models that all runs of a process share. Each is opened when it is first needed. Closing `stack` closes them."""
+    """The models that all runs of a process share.
+
+    Each model is opened when it is first needed. Closing `stack` closes all.
+    """
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack, self._lock = stack, trio.Lock()
         self._models: dict[str, Model] = {}
 
     async def get(self, text: str, opening: AbstractAsyncContextManager[Model]) -> Model:
-        """Return the model that `text` names. The first call enters `opening`."""
+        """Return the model with the name `text`. The first call for a name enters `opening` to open the model."""
         async with self._lock:
             if text not in self._models:
                 self._models[text] = await self._stack.enter_async_context(opening)
@@ -223,7 +228,7 @@ class Shared:
 def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iterable[str] = ()) -> None:
     """Check the model of a run before anything is written. Raises `UsageProblem` if it cannot be opened.
 
-    `others` are the names of the models that steps of the run name. They are checked too.
+    `others` are the names of models that steps of the run use. These models are checked too.
     """
     for name in others:
         other = parse_model_spec(name)
@@ -268,7 +273,7 @@ def _no_key(spec: Named, environment: Mapping[str, str]) -> UsageProblem:
 
 
 def check_server(spec: Named, environment: Mapping[str, str]) -> None:
-    """Check the settings of the model's server except its key. Check that its client library is installed.
+    """Check the settings of the model's server, except for the key, and check that the client library is installed.
 
     Raises `UsageProblem`.
     """
@@ -283,7 +288,7 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
 
 
 def _recording_file(spec: RecordingSpec, environment: Mapping[str, str]) -> "RecordingFile":
-    """Return the file of a recording. It redacts known secrets, and texts that look like secrets, before it writes."""
+    """Return the file of a recording. Before it writes, it removes known secrets and texts that look like secrets."""
     from runtime.models.recording import RecordingFile  # noqa: PLC0415 -- as above
 
     return RecordingFile(Path(spec.path), Redactor(secrets_in(environment)).text)
@@ -311,10 +316,10 @@ async def _open_recording(
 
 
 async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
-    """Return the answers of a recorded run's model, in order, with the hashes of the prompts.
+    """Return the answers of the model in a recorded run, in order, with the hashes of the prompts.
 
-    A try without an answer, because its driver was killed, gets the answer of the next try. A replay is not interrupted
-    between the two tries. It makes only the first try, and needs this answer for it.
+    If the driver was killed during a try, the try has no answer. It gets the answer of the next try, because a replay
+    makes only the first try.
     """
     from runtime.models.recording import RecordedAnswer  # noqa: PLC0415 -- as above
 
@@ -349,7 +354,7 @@ async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "l
 
 
 def _prompt(views: "Views[Any, Any]", records: Sequence[Record[Any]], request_id: str) -> tuple[str, str] | None:
-    """Return the system and the user message of a recorded call; None if the same texts cannot be rendered."""
+    """Return the system and the user message of a recorded call; None if the same texts cannot be rendered again."""
     if views.prompt is None:
         return None
     try:
@@ -361,7 +366,7 @@ def _prompt(views: "Views[Any, Any]", records: Sequence[Record[Any]], request_id
 
 
 def make_plugin_model(spec: PluginSpec, environment: Mapping[str, str]) -> "PluggedInModel":
-    """Return the model of an installed distribution. Raises `UsageProblem` if it cannot be made."""
+    """Make a model of an installed distribution, and return it. Raises `UsageProblem` if the model cannot be made."""
     installed = MODEL_PLUGINS.find(spec.prefix)
     if installed is None:
         hint = how_to_install("models", spec.prefix) or "install the plug-in, or name another model"
@@ -388,16 +393,19 @@ class PluggedInModel:
 
     @property
     def name(self) -> str:
-        """The name of the model in records."""
+        """The name of the model for records."""
         return self._model.name
 
     @property
     def price(self) -> Price | None:
-        """The price in the plug-in's optional attribute `price`; None if it has no price."""
+        """The price of the model, from the plug-in's optional attribute `price`; None if the attribute is missing."""
         return getattr(self._model, "price", None)
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the reply or the fault. Raises `PlugInFailed` if the plug-in raises, or returns anything else."""
+        """Return the plug-in's reply or fault.
+
+        Raises `PlugInFailed` if the plug-in raises an exception, or returns another value.
+        """
         with attribute_errors(self._plugin):
             answer: object = await self._model.complete(request)
         if not isinstance(answer, Reply | Fault):
@@ -411,7 +419,7 @@ class PluggedInModel:
 
 
 class RoutedModel:
-    """A run's own model, and the models that its steps name."""
+    """A run's own model and the models of its steps, as one model."""
 
     def __init__(self, own: Model, others: Mapping[str, Model]) -> None:
         self._own, self._others = own, others
@@ -423,7 +431,7 @@ class RoutedModel:
 
     @property
     def probed_model(self) -> Model:
-        """The model to probe after an outage: the first model that can be probed, else the run's own model."""
+        """The model that is probed after an outage: the first model that can be probed, else the run's own model."""
         models = (self._own, *self._others.values())
         return next((model for model in models if isinstance(model, Askable)), self._own)
 

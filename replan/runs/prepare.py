@@ -1,4 +1,4 @@
-"""Prepares a run with the settings of this process, for the command line and for Python."""
+"""Prepares a run with the user's settings, for the command line and for Python."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from runtime.models.providers import PROVIDERS, call_seconds
 
 @dataclass(frozen=True, slots=True)
 class RunOrder:
-    """A request of a person or a program for a run of some kind."""
+    """An order of a person or a program for a run of some kind."""
 
     task: Any
     """The input for the kind's `prepare`, such as an `actors.planning.prepare.PlanningInput`."""
     model: str | None = None
-    """The model in the form of `--model`; None is the model of the environment or the config file."""
+    """The model in the form of `--model`; None for the model of `REPLAN_MODEL` or the config file."""
     kind: str = FIRST_KIND
-    """The name of the kind; planning if none is named."""
+    """The name of the run's kind; by default planning."""
 
 
 R_co = TypeVar("R_co", bound=PreparedRun, covariant=True)
@@ -38,14 +38,14 @@ R_co = TypeVar("R_co", bound=PreparedRun, covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Prepared(Generic[R_co]):
-    """A run that may begin, and the model that was chosen for it."""
+    """A prepared run, and the model that was chosen for it."""
 
     request: R_co
     choice: ModelChoice
     environment: Mapping[str, str]
     """The environment variables with keys and addresses of servers."""
     remarks: tuple[str, ...] = ()
-    """Notices about files that were read to prepare the run, such as a tools file."""
+    """Notices about files that were read during the preparation, such as a tools file."""
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -53,11 +53,11 @@ class Prepared(Generic[R_co]):
         return (*self.remarks, *self.request.notices)
 
     def check_model(self) -> None:
-        """Check that the model, and the models that steps name, can be opened. Raises `UsageProblem` if not."""
+        """Raise `UsageProblem` if the run's model or a model of its steps cannot be opened."""
         check_model(self.choice.spec, self.environment, others=self.request.other_models)
 
     def check_settings(self) -> None:
-        """Check all settings that a run needs, except the model's key. Raises `UsageProblem`."""
+        """Check all settings that the run needs, except for the model's key. Raises `UsageProblem`."""
         if isinstance(self.choice.spec, Named):
             check_server(self.choice.spec, self.environment)
         database_url(self.environment)
@@ -72,11 +72,11 @@ def prepare(
     kinds: Kinds | None = None,
     now: float | None = None,
 ) -> Prepared[Any]:
-    """Prepare the run of an order, with the user's settings. Nothing is written.
+    """Prepare the run that is ordered, with the user's settings. Nothing is written.
 
-    `config` replaces the home's config file, and `kinds` the installed kinds. `now` is the time from which limits
-    count, in UTC seconds since 1970; None is the time of the call. Raises the `UsageProblem` errors of the kind, and
-    `UsageProblem` for a wrong config file and if no model is named.
+    `config` replaces the home's config file, and `kinds` replaces the installed kinds. `now` is the time from which
+    limits count, in UTC seconds since 1970; None for the time of the call. Raises the errors of the kind. Raises
+    `UsageProblem` for a wrong config file, and if no model is named.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(order.model, environment, config)
@@ -100,7 +100,7 @@ def setup_for(
     environment: Mapping[str, str],
     now: float,
 ) -> Setup:
-    """Return the `Setup` for preparing a run of any kind."""
+    """Return the `Setup` with which a run of any kind is prepared."""
     return Setup(
         model=choice.text,
         price=price_for(choice, config, environment, now),
@@ -135,9 +135,9 @@ def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str,
 
 
 def model_change(model: str | None, environment: Mapping[str, str], config: UserConfig, now: float) -> dict[str, Any]:
-    """Return the part of a change of settings that names another model. Raises `UsageProblem`.
+    """Return the keys of a settings change that name another model. Raises `UsageProblem`.
 
-    `model` is in the form of `--model`; None is the home's own model.
+    `model` is in the form of `--model`; None for the home's own model.
     """
     choice = choose_model(model, environment, config)
     check_model(choice.spec, environment)

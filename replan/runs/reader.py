@@ -1,6 +1,6 @@
-"""Reads the runs of a journal: their kinds, states, results, rows and status. It drives nothing and writes nothing.
+"""Reads the runs of a journal: their kinds, states, results, status rows and statuses. Writes nothing.
 
-A short command reads a row or one run, so the modules that compute states from records are imported only when they are
+A short command reads only rows or one run. So modules that compute states from records are imported when they are
 needed.
 """
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 ALL = RunFilter(limit=1_000_000)
-"""The filter for every run of the home, since an id may name the oldest run."""
+"""A filter that all runs of the home pass."""
 PREFIX_MIN = 6
-"""The shortest prefix, in characters, that can name a run."""
+"""The number of characters in the shortest prefix that can name a run."""
 
 
 SHOWN = 8
@@ -38,20 +38,20 @@ SHOWN = 8
 
 
 def new_run_id() -> str:
-    """Return a new run id: eight letters and digits, easy to type."""
+    """Return a new random run id: eight letters and digits that are easy to type."""
     alphabet = "abcdefghjkmnpqrstuvwxyz23456789"
     return "".join(secrets.choice(alphabet) for _ in range(SHOWN))
 
 
 def short_id(run: str) -> str:
-    """Return the part of a run's id that pages show. For a step of another run it begins after the last dot."""
+    """Return the part of a run's id that pages show. For a child run, it begins after the last dot."""
     return run.rpartition(".")[2][:SHOWN]
 
 
 async def resolve_run(journal: Readable[Any], prefix: str) -> str:
-    """Return the run that an id, or an unambiguous prefix of one, names. Raises the errors of `find_run`.
+    """Return the id of the run with an id or an unambiguous prefix of an id. Raises the errors of `find_run`.
 
-    For a prefix, the rows of all runs whose ids begin with it are read; otherwise no rows.
+    For a prefix, the rows of all runs whose ids begin with the prefix are read.
     """
     try:
         return (await journal.row(prefix)).run
@@ -62,7 +62,7 @@ async def resolve_run(journal: Readable[Any], prefix: str) -> str:
 
 
 def find_run(rows: list[RunRow], prefix: str) -> str:
-    """Return the run with the id `prefix`, or the only run whose id begins with it.
+    """Return the id of the run that `prefix` names: the run with this id, or the only run whose id begins with it.
 
     A prefix has at least `PREFIX_MIN` characters. Raises `RunNotFound`, and `UsageProblem` if several runs match.
     """
@@ -91,10 +91,11 @@ STATUSES: tuple[str, ...] = get_args(Status)
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] | None" = None) -> str:
     """Return a run's status for people: `running`, `waiting`, `parked`, `finished` or `moved`.
 
-    If a run was interrupted, its row still says `running`. Such a run is `parked`. It is `running` if a host drives
-    runs of its kind (`hosted`), because that host will continue it. A `waiting` run whose questions are all answered is
-    shown like an interrupted run. `with_inbox` is the run's common state after its inbox. A run that was moved to
-    another journal is `moved`. The row of a step says `parked` while its parent drives it, so that no host drives it.
+    If a run was interrupted, its row still says `running`. The status of such a run is `parked`. If a host drives runs
+    of its kind (`hosted`), the status is `running`, because the host will continue the run. A `waiting` run whose
+    questions are all answered counts as an interrupted run. `with_inbox` is the run's common state after its inbox. A
+    run that was moved to another journal is `moved`. The row of a child run says `parked` while its parent run drives
+    it, so that no host drives it; its status is `running`.
     """
     if place_moved_to(row.owner) is not None:
         return "moved"
@@ -111,7 +112,7 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
 
 
 def status_at_rest(kind: "AnyKind", state: Any, ending: "Ending") -> str:
-    """Return the status for people of a run that its driver has just released."""
+    """Return the status for people of a run right after this process has driven it."""
     from runtime.drive.options import Ending  # noqa: PLC0415 -- reading a run needs no event loop
 
     common = kind.run_state(state)
@@ -121,18 +122,20 @@ def status_at_rest(kind: "AnyKind", state: Any, ending: "Ending") -> str:
 
 
 def goes_on(common: "RunState[Any] | None") -> bool:
-    """Return whether a finished run goes on when a person resumes it. `common` is its state after the inbox."""
+    """Return whether a finished run continues if a person resumes it. `common` is its common state after the inbox."""
     return common is not None and common.undoes_end(at_once=True)
 
 
 def row_after(row: RunRow, with_inbox: "RunState[Any]") -> RunRow:
-    """Return the row of a waiting run after the messages of its inbox. It names the first open question."""
+    """Return the status row of a waiting run after the messages of its inbox. The row names the first open question."""
     first = next(iter(with_inbox.open_questions), "")
     return row._replace(detail=first, waiting_since=with_inbox.asked_since)
 
 
 READ_TRIES = 10
-"""How often a run is read at most, until its records and its row agree. Even the fastest driver needs fewer tries."""
+"""The largest number of times that a run is read until its records and its row agree. Fewer reads are enough in
+practice.
+"""
 
 
 class RunReader:
@@ -142,7 +145,10 @@ class RunReader:
     kinds: "Kinds"
 
     async def kind_of(self, run: str) -> "AnyKind":
-        """Return a run's kind. Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a broken kind."""
+        """Return a run's kind.
+
+        Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for a kind that cannot be loaded.
+        """
         row = await self.journal.row(run)
         return self.kinds.get(run, row.kind, row.format)
 
@@ -156,9 +162,9 @@ class RunReader:
         return Loaded(kind, fold(kind.machine, (record.event for record in records)), records)
 
     async def read_with_row(self, run: str) -> "tuple[Loaded, RunRow]":
-        """Return a run and its status row, both after the same record. Raises the errors of `read`.
+        """Return a run and its status row, both as of the same record. Raises the errors of `read`.
 
-        If a driver appends a record in between, both are read again, at most `READ_TRIES` times.
+        If a driver appends a record between the two reads, both are read again, at most `READ_TRIES` times.
         """
         loaded, row = await self.read(run), await self.journal.row(run)
         for _ in range(READ_TRIES - 1):
@@ -181,7 +187,10 @@ class RunReader:
         return self.view(run, loaded.kind, loaded.state, status, with_inbox)
 
     def view(self, run: str, kind: "AnyKind", state: Any, status: str, with_inbox: Any = None) -> "RunResult":
-        """Return the result of a run in a state. `with_inbox` is the state after the messages in the run's inbox."""
+        """Return the result of a run with this state.
+
+        `with_inbox` is the state after the messages in the run's inbox.
+        """
         from actors.run.result import RunView  # noqa: PLC0415 -- as the module says
 
         common = state if with_inbox is None else with_inbox
@@ -189,13 +198,13 @@ class RunReader:
         return kind.views.result(RunView(run, status, state, common, program(), lines))
 
     async def has_host(self, kind: str, format: int) -> bool:
-        """Return whether a running host of this home drives runs of a kind in a format. It wakes no host."""
+        """Return whether a running host of this home drives runs of a kind in a format. No host is woken."""
         return any(is_drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
 
     async def with_inbox(self, run: str, loaded: "Loaded") -> Any:
         """Return a run's state after the unread messages of its inbox are accepted as facts. No decision is made.
 
-        So people see their own messages at once, even if no process drives the run.
+        So people see the effect of their messages at once, even if no process drives the run.
         """
         return loaded.after(await self.journal.inbox(run, loaded.inbox))
 
@@ -212,11 +221,11 @@ class RunReader:
         return loaded.kind.run_state(await self.with_inbox(run, loaded))
 
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
-        """Return the matching status rows, with the statuses that people see. A posted message changes these at once.
+        """Return the matching status rows, with the statuses for people. A posted message changes a status at once.
 
-        Runs that are steps of other runs are left out. A run is read only if it waits and has unread messages. If the
-        messages answer all its questions, the run no longer waits. If another question is open, the row names that
-        question. A run that cannot be read, such as a run of an unknown kind, has the status of its row.
+        Child runs are left out. A run is read only if it waits and has unread messages. If the messages answer all its
+        questions, the run no longer waits. If a question is still open, the row names that question. For a run that
+        cannot be read, such as a run of an unknown kind, only the row is used.
         """
         rows, hosted = [], dict[tuple[str, int], bool]()
         for row in await self.journal.runs(replace(which, tops=True)):
@@ -235,9 +244,9 @@ class RunReader:
         return rows
 
     async def row_page(self, which: RunFilter, query: "RowQuery") -> tuple[list[tuple[RunRow, str]], int]:
-        """Return the rows of the page that `which` selects, and the number of rows on all pages.
+        """Return the rows of one page, which `which` selects, and the number of rows on all pages.
 
-        If the journal cannot select the rows itself, all rows are loaded and compared with the status and the query.
+        If the journal cannot select the rows itself, all rows are read and compared with the status and the query.
         """
         if which.status is None and query == RowQuery():
             return await self.rows(which), (await self.journal.totals(replace(which, tops=True))).runs
@@ -255,9 +264,9 @@ ORDERS: Mapping[str, Callable[[RunRow], float] | None] = {
     "calls": lambda row: row.calls,
     "cost": lambda row: row.micro_usd,
 }
-"""The orders of a list of runs, by name. The function returns the number by which runs are sorted, largest first.
+"""The orders of a list of runs, by name. A function returns the number by which runs are sorted, the largest first.
 
-None keeps the order of the journal, newest first.
+None means the order of the journal, the newest first.
 """
 
 
@@ -265,14 +274,14 @@ class RowQuery(NamedTuple):
     """A filter and an order for a list of runs."""
 
     text: str = ""
-    """A text that the id, title or kind must contain; empty if any run matches."""
+    """A text that the id, the title or the kind must contain; empty for any run."""
     kind: str = ""
     micro_usd_min: int = 0
-    """The smallest cost, in micro-dollars. The cost of a run counts as 0 if it is unknown."""
+    """The smallest cost of a run, in micro-dollars. An unknown cost counts as 0."""
     order: str = "newest"
 
     def matches(self, row: RunRow) -> bool:
-        """Return whether a run matches the query."""
+        """Return whether a run's row matches the query."""
         if self.kind not in ("", row.kind) or row.micro_usd < self.micro_usd_min:
             return False
         text = self.text.strip().casefold()
@@ -281,7 +290,7 @@ class RowQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class LightRunReader(RunReader):
-    """Reads the runs of a journal for a short command, with few imports."""
+    """A reader of a journal's runs for short commands. It needs few imports."""
 
     journal: Readable[Any]
     kinds: "Kinds"

@@ -1,4 +1,4 @@
-"""Deletes runs with the runs of their steps, and chooses old runs to move to another journal."""
+"""Deletes runs with their child runs, and chooses old runs to move to another journal."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -33,16 +33,16 @@ class DeletedRuns:
     """The result of a deletion."""
 
     runs: Deleted
-    """How many runs were deleted, including the runs of their steps, and how many texts that no other run has."""
+    """The numbers of deleted runs, including child runs, and of deleted texts that no other run has."""
     folders: tuple[LeftFolder, ...] = ()
-    """The folders that were made for forks, each removed or kept."""
+    """The folders that were made for forks. Each was removed, or is kept for a reason."""
 
 
 async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_workspace: bool = False) -> DeletedRuns:
-    """Delete a run that has ended; with `force`, any run that nobody drives.
+    """Delete a run that has ended. With `force`, delete any run that nobody drives.
 
-    The folder made for a fork is removed too, unless it has changed since or `keep_workspace` is set. Raises
-    `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a step of another run.
+    The folder that was made for a fork is removed too, unless it has changed since or `keep_workspace` is set. Raises
+    `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a child run.
     """
     await check_own(engine, run, "delete RUN")
     row = await engine.journal.row(run)
@@ -55,11 +55,11 @@ async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_wo
 async def prune(
     engine: "Engine", before: float, *, ended: bool = False, dry_run: bool = False, keep_workspace: bool = False
 ) -> tuple[tuple[str, ...], tuple[LeftFolder, ...]]:
-    """Delete the runs that can never go on and have not changed since `before` (UTC seconds since 1970).
+    """Delete the runs that can never continue and have not changed since `before` (UTC seconds since 1970).
 
-    Returns their ids, and the folders of forks. `delete_run` says which folders are removed. With `ended`, runs that
-    have ended and could be reopened are deleted too. Runs of a newer release are kept. With `dry_run`, nothing is
-    deleted. Raises `Held`, and deletes nothing, if another process drives one of the runs by now.
+    Returns their ids, and the folders of forks. Folders are removed like in `delete_run`. With `ended`, runs that have
+    ended and could be reopened are deleted too. Runs of a newer release are kept. With `dry_run`, nothing is deleted.
+    If another process drives one of the runs, raises `Held` and deletes nothing.
     """
     rows = await engine.journal.runs(ALL)
     old = [row for row in rows if not is_child(row.run) and row.updated < before and is_over(row, ended=ended)]
@@ -88,7 +88,10 @@ async def _delete(
 
 
 def _remove_worktrees(home: Path, runs: Iterable[str]) -> None:
-    """Remove the worktrees of coding agents that killed drivers have left. A failure to remove one does no harm."""
+    """Remove the worktrees of coding agents that killed drivers have left.
+
+    A worktree that cannot be removed does no harm.
+    """
     for run in runs:
         with suppress(OSError):
             remove_worktrees(home, run)
@@ -96,31 +99,31 @@ def _remove_worktrees(home: Path, runs: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunChoice:
-    """A choice among the runs that have ended, for a copy to another journal."""
+    """The choice of ended runs for a copy to another journal."""
 
     names: tuple[str, ...] = ()
     """Ids of runs, or unambiguous prefixes of ids; empty to choose by `before` and `ended`."""
     before: float | None = None
-    """Only runs that have not changed since this time (UTC seconds since 1970); None for all times."""
+    """Only runs that have not changed since this time are chosen (UTC seconds since 1970); None for runs of any age."""
     ended: bool = False
     """Whether finished runs that could be reopened are chosen too."""
 
 
 @dataclass
 class Chosen:
-    """The runs that were chosen."""
+    """The runs that were chosen for a copy."""
 
     families: list[Sequence[str]] = field(default_factory=list)
-    """Runs with the runs of their steps, in the order of their admission."""
+    """The chosen runs, each with its child runs, in the order of their admission."""
     left: dict[str, str] = field(default_factory=dict)
-    """Runs that cannot be copied, by id, and the reasons."""
+    """The reasons why runs cannot be copied, by the runs' ids."""
 
 
 async def choose(reader: "RunReader", choice: RunChoice, place: str) -> Chosen:
-    """Choose runs to copy to a place, with the runs of their steps. Nothing is changed.
+    """Choose runs, with their child runs, to copy to the journal at `place`. Nothing is changed.
 
-    Runs that an earlier copy has marked as moved to this place are chosen too. Raises `RunNotFound`, and `UsageProblem`
-    for a name that several runs have, or a step of another run.
+    Runs that an earlier copy has marked as moved to this journal are chosen too. Raises `RunNotFound`, and
+    `UsageProblem` for a prefix of several runs, and for a child run.
     """
     rows = {row.run: row for row in reversed(await reader.journal.runs(ALL))}
     above, chosen = runs_above(rows), Chosen()

@@ -1,4 +1,4 @@
-"""Services: background tasks of installed distributions in a process that drives runs, such as senders of messages."""
+"""Runs services, which are background tasks of installed distributions, in processes that drive runs."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -15,32 +15,38 @@ from runtime.host.notices import Report
 
 @dataclass(slots=True)
 class Process:
-    """The parts of a process that a service may use."""
+    """The objects of a process that a service may use."""
 
     engine: Engine
     """The engine that drives the runs, with the home's journal, settings and environment."""
     warn: Callable[[str], None]
-    """Shows the user a line about something that a service cannot do."""
+    """A function that shows the user a line about a problem of the service."""
     stop: Stop | None = None
     """The request that stops a host; None in a command that drives a single run."""
     health_port: int | None = None
-    """The port on which a host answers health checks; None if it answers none."""
+    """The port on which a host answers health checks; None if the host answers none."""
     report: Report = lambda _: None
-    """Called with each notice of a host. A service may replace this function by another that also calls it."""
+    """A function that is called with each notice of a host. A service may replace it with a function that also calls
+    the original.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class ServicePlugin:
-    """A service of a distribution."""
+    """A service of an installed distribution."""
 
     run: Callable[[Process], AbstractAsyncContextManager[None]]
-    """Returns a context manager. Entering it starts the service. Leaving it stops the service and waits for its end."""
+    """A function that returns a context manager. Entering it starts the service. Leaving it stops the service, and
+    waits for the end.
+    """
     in_hosts: bool
     """Whether the service runs only in hosts; False if it runs in each process that drives runs."""
     describe: Callable[[Mapping[str, str]], str] | None = None
-    """Returns what `replan doctor` says about it for an environment. Raises `UsageProblem` if something is wrong."""
+    """A function that returns the text of `replan doctor` for an environment. It raises `UsageProblem` if something is
+    wrong.
+    """
     plugins: Sequence[PluginGroup] = ()
-    """The groups of plug-ins that only it uses, which `replan doctor` checks."""
+    """The groups of plug-ins that only this service uses. `replan doctor` checks these plug-ins."""
 
 
 SERVICES = PluginGroup("replan.services", "a ServicePlugin", lambda value: isinstance(value, ServicePlugin))
@@ -55,9 +61,9 @@ def usable_services() -> dict[str, ServicePlugin]:
 
 @asynccontextmanager
 async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[None]:
-    """Run the services that have this value of `in_hosts`, for the length of a block.
+    """Run the services whose `in_hosts` has this value, for the length of a block.
 
-    The user is shown a line about a service that cannot be loaded.
+    The user gets a warning about a service that cannot be loaded.
 
     Finding the services takes 20 ms. So a command that drives a single run looks for them only if the environment has
     a variable of `SERVICE_VARIABLES`, or if the config file has a key of a distribution.

@@ -1,4 +1,4 @@
-"""A user's session on one run, which this process drives, or follows while a host drives it."""
+"""A user's session with one run. This process drives the run, or follows it while a host drives it."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 Admit = Callable[[], Awaitable[None]]
 LOOK_SECONDS = 0.05
-"""How often to check for new commits, in seconds."""
+"""The seconds between two checks for new commits in the journal."""
 LOOK_ANYWAY_SECONDS = 1.0
-"""How often to read the run's row without a commit, in seconds, since its driver may have died."""
+"""The seconds after which the run's row is read even without a commit, because the driver may have died."""
 
 
 class Follower:
-    """Reads one run, and reports every record once, with the state after the record."""
+    """Follows one run: calls `on_record` once for every record, with the state after the record."""
 
     def __init__(self, engine: Engine, run: str, on_record: OnRecord) -> None:
         self._engine, self._run, self._on_record = engine, run, on_record
@@ -36,10 +36,12 @@ class Follower:
         self._seq = 0
 
     async def follow(self, *, leave_undrivable: bool = False) -> RunResult | None:
-        """Report records until the run has finished, waits for a person or was parked by a person. Return the result.
+        """Report records until the run has finished, waits for a person or was parked by a person.
 
-        Return None if no live process drives the run and there is no host. With `leave_undrivable`, also return None
-        when the run's records say why no host can drive it.
+        Then return its result.
+
+        Return None if no process drives the run and no host will. With `leave_undrivable`, also return None if the
+        run's records say why hosts cannot drive it.
         """
         journal, changed = self._engine.journal, Polling(self._engine.journal, LOOK_SECONDS)
         while True:
@@ -60,7 +62,7 @@ class Follower:
                 await changed()
 
     async def catch_up(self) -> None:
-        """Report the records since the last call."""
+        """Report the records that were written since the last call."""
         await self._read()
 
     async def _read(self) -> RunState[Any] | None:
@@ -75,11 +77,11 @@ class Follower:
 
 
 TAKEN_UP_SECONDS = 5.0
-"""The seconds that a host may take to start driving a run before the user gets a notice."""
+"""The seconds after which the user gets a notice if a host has not started to drive the run."""
 
 
 class RunSession:
-    """Drives one run here, or follows the host that drives it. Reports its records in order, each once.
+    """Drives one run in this process, or follows the host that drives it. Reports its records in order, each once.
 
     The reports of a new run begin with its first record. The reports of any other run begin with the next record
     written.
@@ -99,12 +101,12 @@ class RunSession:
         self._reported: int | None = None
         self._leaves_undrivable = False
         self.following = False
-        """Whether a host drives the run. If so, a stop ends only the following."""
+        """Whether this process only follows the run, which a host drives. If so, a stop does not park the run."""
 
     async def begin(self, prepared: PreparedRun, stop: Stop, admit: Admit | None = None) -> RunResult:
-        """Drive a new run here. If there is a host for it, record its start by `admit` and follow the host.
+        """Drive a new run here. If a host can drive it, record its start with `admit` instead, and follow the host.
 
-        Without `admit`, the run is driven here even if there is a host.
+        Without `admit`, the run is driven here even if a host could drive it.
         """
         kind = self._engine.kinds.named(prepared.kind)
         if admit is not None and await self._engine.has_host(kind.name, kind.format):
@@ -114,16 +116,16 @@ class RunSession:
         return await self._engine.begin(prepared, options, run=self._run)
 
     async def go_on(self, stop: Stop) -> RunResult:
-        """Follow the host that drives the run, or drive the run here if there is no host."""
+        """Follow the run if a host drives it. Otherwise, drive the run here."""
         if not await self._has_host():
             return await self.drive(stop)
         result = await self._follow(stop, leave_undrivable=False)
         return await self.drive(stop) if result is None else result
 
     async def drive(self, stop: Stop, *, compare: bool = False) -> RunResult:
-        """Drive the run here. If a host drives it, follow that host for as long as it can drive the run.
+        """Drive the run here. If a host drives it already, follow the run as long as the host can drive it.
 
-        With `compare`, a notice says if the files of the run have changed since its start. Raises `Held` if another
+        With `compare`, the user gets a notice if the files of the run have changed since its start. Raises `Held` if a
         process that is not a host drives the run.
         """
         while True:
@@ -149,7 +151,7 @@ class RunSession:
         return result
 
     async def _follow(self, stop: Stop, *, leave_undrivable: bool) -> RunResult | None:
-        """Follow the run until a stop. Return None, after a notice, if no host drives the run any more.
+        """Follow the run until a stop is requested. Return None, after a notice, if no host drives the run any more.
 
         With `leave_undrivable`, also return None if the hosts have recorded why they cannot drive it.
         """
@@ -188,12 +190,15 @@ class RunSession:
         self._note(f"repair this and start the host again, or press Ctrl-C and drive the run here with: {command}")
 
     async def _catch_up(self) -> None:
-        """Report the records of another driver. Before the first report, do nothing, because nothing was missed."""
+        """Report the records that another process has written since the last report.
+
+        Before the first report, do nothing.
+        """
         if self._reported is not None:
             await self._follower.catch_up()
 
     def _report(self, record: Record[Any], state: Any) -> None:
-        """Report a record if it is the next one. A record after a gap is reported after the gap has been read."""
+        """Report a record if it is the next one. Ignore a record after a gap; the follower reports it later."""
         if self._reported is None:
             self._reported = record.seq - 1
         if record.seq == self._reported + 1:

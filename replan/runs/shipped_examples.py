@@ -1,7 +1,7 @@
-"""The shipped examples of plans to execute, which are copied into a new folder for each execution.
+"""The shipped examples of plans to execute. Their projects are copied into a new folder for each execution.
 
 An example is a folder in `configs/examples`. It has a plan, a tools file, the project that the tools work in, and
-scripts of replies in place of a model. Some examples also have the problem that the plan is for.
+scripts of a model's replies. Some examples also have the problem that the plan solves.
 """
 
 import os
@@ -14,46 +14,48 @@ from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 WORKFLOW = "single"
-"""The workflow with which examples replan. It makes one call of the scripted model."""
+"""The workflow that makes new plans for examples. It makes one call of the scripted model."""
 
 _AUTHOR = ("-c", "user.name=Replan", "-c", "user.email=replan@localhost", "-c", "commit.gpgsign=false")
 
 
 @dataclass(frozen=True, slots=True)
 class ShippedExample:
-    """An example, ready to be executed once its project is copied."""
+    """An example. It can be executed after its project is copied."""
 
     folder: Path
 
     @property
     def plan(self) -> str:
-        """The path of its plan."""
+        """The path of the example's plan."""
         return str(self.folder / "plan.json")
 
     @property
     def problem(self) -> str:
-        """The path of its problem."""
+        """The path of the example's problem."""
         return str(self.folder / "problem.md")
 
     @property
     def planner(self) -> str:
-        """The model that plans its problem, in the form of `--model`: a script."""
+        """The scripted model that plans the problem, in the form of `--model`."""
         return f"scripted:{self.folder / 'planning.yaml'}"
 
     @property
     def tools(self) -> str:
-        """The path of its tools file."""
+        """The path of the example's tools file."""
         return str(self.folder / "tools.yaml")
 
     @property
     def model(self) -> str:
-        """The model that works for its tools, in the form of `--model`: a script."""
+        """The scripted model that the tools use, in the form of `--model`."""
         return f"scripted:{self.folder / 'replies.yaml'}"
 
     def copy_project(self, target: Path) -> None:
-        """Copy its project into a new folder. If git is installed, the copy is a git repository with one commit.
+        """Copy the example's project into a new folder.
 
-        Raises `UsageProblem` if the folder exists or cannot be made.
+        If git is installed, the copy is a git repository with one commit.
+
+        Raises `UsageProblem` if the folder exists or cannot be created.
         """
         if target.exists() or target.is_symlink():
             hint = "remove it, or name another folder with --workspace"

@@ -1,4 +1,4 @@
-"""Prepares planning runs without a model, for a goal that is a list of tokens."""
+"""Prepares planning runs for a goal that is a list of tokens. They need no model."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -16,12 +16,12 @@ from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 TOOLS_FILE = "tools.yaml"
-"""The name of the tools file in the home, which is used if no file is named."""
+"""The name of the tools file in the home. This file is used if the user names none."""
 TOKENS_MAX = 1_000
-"""The largest number of tokens in a goal, and of tokens that hold at the beginning."""
+"""The largest number of tokens in a goal. It also limits the tokens that hold at the beginning."""
 TOKEN_CHARACTERS_MAX = 200
 MODEL = "template:feature"
-"""The default model of such a run. This model runs in this process, and is never called."""
+"""The default model of runs with a goal of tokens. The model is never called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,10 @@ class TokenGoal:
 
     @property
     def workflow(self) -> str:
-        """The path of the shipped workflow that plans from the steps of tools, if the user names no workflow."""
+        """The path of the shipped workflow that plans from the steps of tools.
+
+        It is used if the user names no workflow.
+        """
         return str(data_root() / "configs" / "tools" / "workflow.yaml")
 
     @property
@@ -49,7 +52,7 @@ class TokenGoal:
 
 
 def read_goal(goal: str | Iterable[str], holds: str | Iterable[str] = ()) -> TokenGoal:
-    """Return the goal in these texts, which are comma-separated lists of tokens. Raises `UsageProblem`."""
+    """Read a goal from texts, which are comma-separated lists of tokens. Raises `UsageProblem`."""
     tokens = _tokens(goal, "goal")
     if not tokens:
         raise UsageProblem("the goal has no token", place="goal", hint="name the tokens that must hold at the end")
@@ -66,9 +69,9 @@ def _tokens(texts: str | Iterable[str], place: str) -> tuple[str, ...]:
 
 
 def tools_to_plan_with(name: str | None, environment: Mapping[str, str]) -> tuple[ToolSet, tuple[str, ...]]:
-    """Return the tools of the file `name`, or of the home's tools file for None, and notices about the file.
+    """Return the tools of the file `name`, and notices about the file. If `name` is None, use the home's tools file.
 
-    Without a tools file in the home there are no tools. Raises `UsageProblem` for an invalid file.
+    If the home has no tools file, there are no tools. Raises `UsageProblem` for an invalid file.
     """
     own = locate_home(environment).folder / TOOLS_FILE
     if name is None and not own.exists():
@@ -78,7 +81,7 @@ def tools_to_plan_with(name: str | None, environment: Mapping[str, str]) -> tupl
 
 
 def planning_for_goal(request: RunRequest, tools: ToolSet, goal: TokenGoal) -> RunRequest:
-    """Return a planning run that searches for a plan made from the steps that tools declare.
+    """Adapt a planning run so that it searches for a plan from the steps that tools declare, and return it.
 
     Raises:
         UsageProblem: no tool declares a step, the goal is unreachable or has a token that no tool makes, or no step of

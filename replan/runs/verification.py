@@ -1,8 +1,8 @@
-"""Verifies a journal: computes again all values that follow from its records, and compares them. It changes nothing.
+"""Verifies a journal: computes all values that follow from its records, and compares them with the stored values.
 
-It compares each run's status row, open questions, title, committed amount, due time and unread messages. It also
-compares the anchors and the totals of the days and tenants. The records, texts and messages are verified by their
-hashes.
+These values are each run's status row, open questions, title, committed amount, due time and unread messages. The
+anchors and the daily totals of the home and the tenants are compared too. Records, texts and messages are verified by
+their hashes. Nothing is changed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class Append(NamedTuple):
 
 
 class Booked(NamedTuple):
-    """The amounts that a run adds to the total of each day, from the append with the number `first` on."""
+    """The amounts that a run adds to the total of each day, beginning with the append with the number `first`."""
 
     first: int
     account: Account
@@ -41,9 +41,9 @@ class Booked(NamedTuple):
 
 
 def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
-    """Return how much a run has spent on each day. Days are numbered from 1970.
+    """Return the amounts that a run has spent, by day. Days are counted from the first of January 1970.
 
-    If the run's kind is unknown, or its records do not add up to its account, only the day of the last amount is known.
+    If the run's kind is unknown, or its records do not lead to its account, only the amount of the last day is known.
     """
     head = copy.head
     if (
@@ -73,9 +73,9 @@ def _replay(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int])
 
 
 def _find_booking(account: Account, appends: Sequence[Append]) -> Booked | None:
-    """Return the bookings that lead to a run's account; None if no bookings do.
+    """Return the bookings that lead to a run's account; None if no bookings lead to it.
 
-    A journal of the first version booked nothing, so the first appends may be missing.
+    A journal of the first version booked no amounts, so the bookings of the first appends may be missing.
     """
     for first in range(len(appends) + 1):
         booked = _book(appends, first)
@@ -93,7 +93,7 @@ def _book(appends: Sequence[Append], first: int) -> Booked:
 
 
 VALUE_MAX = 60
-"""The longest value, in characters, that a finding quotes."""
+"""The largest number of characters of a value that a finding quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,10 @@ class Verified:
 
 
 def verify(journal: Inspection, kinds: Kinds) -> Verified:
-    """Verify a whole journal. Raises `JournalDamaged`, and `JournalUnreadable` if nothing of it can be read."""
+    """Verify a whole journal.
+
+    Raises `JournalDamaged`, and `JournalUnreadable` if nothing in the journal can be read.
+    """
     return _Verification(journal, kinds).verify()
 
 
@@ -159,7 +162,10 @@ class _Verification:
             yield "the daily totals, because the amounts of some runs are unknown"
 
     def _verify_run(self, run: str, copied: RunCopy | JournalError, done: Verified) -> Iterator[str]:
-        """Yield the findings about a run. Its chain and messages were verified when it was read."""
+        """Yield the findings about a run.
+
+        The hashes of its records and messages were verified when the run was read.
+        """
         if isinstance(copied, JournalError):
             raise copied
         journal, head, chained = self._journal, copied.head, copied.records
@@ -219,7 +225,7 @@ class _Verification:
 
 
 def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterator[str]:
-    """Compare a run's row and its time in the agenda with the summary after its last append. Yield the differences."""
+    """Yield the differences between a run's row, with its time in the agenda, and the summary after its last append."""
     summary = last.summary
     for name, in_row, expected in (
         ("status", row.summary.status, summary.status),
@@ -238,7 +244,7 @@ def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterat
 
 
 def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:
-    """Compare the common fields of the questions in a row and in the records, and yield the differences."""
+    """Yield the differences between the questions in a row and in the records. Only common fields are compared."""
     expected = decode_questions(computed)
     try:
         in_row = decode_questions(stored)

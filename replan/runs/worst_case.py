@@ -1,7 +1,7 @@
-"""The worst case of a planning run before its start: the most calls and the highest cost. Pure.
+"""Computes the worst case of a planning run before its start: the most calls and the highest cost. Pure.
 
-Both follow from the limits, the workflow and the model's price. Every part of every prompt is counted at its maximum
-size.
+Both numbers follow from the limits, the workflow and the model's price. Every part of a prompt is counted with its
+maximum size.
 """
 
 from collections.abc import Iterable
@@ -25,13 +25,13 @@ from actors.values.format import format_count, money
 from runtime.core.ledger import MICRO
 
 ATTACHMENT_FRAME_BYTES = 400
-"""The largest number of bytes in the headings and delimiters around one attachment."""
+"""The largest size of the headings and delimiters around one attachment, in bytes."""
 HEADING_FIELD_BYTES = 200
-"""How many bytes are reserved for a value in a heading, such as a number or the id of a node."""
+"""The bytes that are counted for a value in a heading, such as a number or the id of a node."""
 
 
 def cost_of_run(request: RunRequest, problem_bytes: int | None = None) -> dict[str, Any]:
-    """Return the possible cost of a run, in the form of `cost_of`. The money is at most the run's limit.
+    """Return the worst case of a run, in the form of `cost_of`. The money is at most the run's limit.
 
     `problem_bytes` replaces the length of the problem's text.
     """
@@ -43,7 +43,7 @@ def cost_of_run(request: RunRequest, problem_bytes: int | None = None) -> dict[s
 
 
 def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, attached: int = 0) -> dict[str, Any]:
-    """Return the fewest and the most calls of a run with the configuration, and the most money."""
+    """Return the fewest and the most calls of a run with this configuration, and its highest cost, as a JSON object."""
     workflow = pinned.workflow
     worst = _worst_calls(pinned)
     calls = min(worst, workflow.max_total_calls)
@@ -65,7 +65,7 @@ def cost_of(pinned: RunConfig, problem_bytes: int = SPECIFICATION_BYTES_MAX, att
 
 
 def cost_texts(cost: dict[str, Any]) -> dict[str, str]:
-    """Return the possible cost of a run in words: `best` and `worst` in calls, and `money`."""
+    """Return texts about the cost of a run: `best` and `worst` are about calls, and `money` is about dollars."""
     worst = f"{format_count(cost['calls_worst'], 'call')} between two changes of the requirements"
     if cost["calls_worst"] > cost["calls_limit"]:
         worst = f"{format_count(cost['calls_limit'], 'call')}, the limit; without it {worst}"
@@ -82,9 +82,9 @@ def _attached_bytes(request: RunRequest) -> int:
 
 
 def _worst_calls(pinned: RunConfig) -> int:
-    """Return the most calls of one round, without regard to limits. With several branches it is only an upper bound.
+    """Return the most calls of one round if there were no limits. For several branches, the number is an upper bound.
 
-    A linear search makes no second visit. Only a search that decides by findings has rejections classified.
+    A linear search makes no second visit. Only a depth-first search makes calls that classify rejections.
     """
     classified = pinned.workflow.classifications_max if pinned.search is Search.DEPTH_FIRST else 0
     if pinned.strategy.compares or pinned.search is Search.LINEAR:
@@ -95,7 +95,7 @@ def _worst_calls(pinned: RunConfig) -> int:
 def _largest_call_usd(pinned: RunConfig, problem_bytes: int, attached: int = 0) -> float:
     """Return the most that one call of the run or of a child run can cost, in dollars.
 
-    The problem of a child run is not known yet. It is counted with the largest length, `SPECIFICATION_BYTES_MAX`.
+    The problem of a child run is not known yet. It is counted with the maximum size, `SPECIFICATION_BYTES_MAX`.
     """
     own = (_call_usd(pinned, purpose, problem_bytes, attached) for purpose in _purposes(pinned))
     below = (_largest_call_usd(child, SPECIFICATION_BYTES_MAX) for child in pinned.children.values())
@@ -110,9 +110,9 @@ def _purposes(pinned: RunConfig) -> Iterable[str | None]:
 
 
 def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> float:
-    """Return the highest cost of one call, in dollars: every part of its prompt, and the output, at its maximum.
+    """Return the highest cost of one call, in dollars. Every part of its prompt, and its output, has the maximum size.
 
-    `step` is None for a classification. Its output has the workflow's own limit.
+    `step` is None for a classification. The output of a classification has the workflow's own limit.
     """
     workflow = pinned.workflow
     price = pinned.price if step is None else pinned.steps[step].price
@@ -125,7 +125,7 @@ def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached:
 
 
 def _prompt_bytes_max(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> int:
-    """Return the most bytes of the prompt of a step; a classification may have the parts of any step."""
+    """Return the largest size of a step's prompt, in bytes. A classification may have the parts of any step."""
     workflow = pinned.workflow
     if step is None:
         entry = pinned.prompts.entries[CLASSIFIER]

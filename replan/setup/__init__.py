@@ -1,1 +1,1 @@
-"""The setup of a process: shipped data, settings, kinds of agents, plug-ins and the home folder."""
+"""Sets up a process: finds the shipped data, the home folder, the settings, the kinds of agents and the plug-ins."""

@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas with which editors complete workflow, prompts, policy, tools and config files.
+"""Writes the JSON Schemas of workflow, prompts, policy, tools and config files. Editors use them for completion.
 
 `python -m replan.setup.config_schemas FOLDER` writes them. A test compares them with the committed schemas.
 """
@@ -30,20 +30,20 @@ SCHEMAS: Mapping[str, type[BaseModel]] = {
     "tools": ToolsFile,
     "workflow": Workflow,
 }
-"""The models by the name of their schema file."""
+"""The models of files, by the names of their schema files."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 NESTING_MAX = 3
-"""How often `describe_models` rebuilds all models. Each time, the descriptions reach one more level of nesting."""
+"""How often `describe_models` rebuilds all models. Each rebuild brings the descriptions one level of nesting higher."""
 
 
 def field_docs(model: type) -> dict[str, str]:
-    """Return the docstring below each field of a class, including inherited fields.
+    """Return the docstring below each field of a class, by the field. Inherited fields are included.
 
-    The docstrings are read from the source. Pydantic could read them while it makes a class, but this would take a
-    third of a short command's time.
+    The docstrings are read from the source file. Pydantic could read them when it creates a class, but this would take
+    a third of a short command's time.
     """
     docs: dict[str, str] = {}
     for owner in reversed(model.__mro__):
@@ -66,7 +66,7 @@ def _own_docs(owner: type) -> dict[str, str]:
 
 
 def describe_models() -> None:
-    """Give the fields of all imported `Config` models their docstrings as descriptions."""
+    """Set the descriptions of the fields of all imported `Config` models to the docstrings of the fields."""
     models, changed = _all_below(Value), False
     for model in models:
         docs = field_docs(model) if issubclass(model, Config) else {}
@@ -98,7 +98,7 @@ def schema_text(model: type[BaseModel]) -> str:
 
 
 def write_schemas(folder: Path, models: Mapping[str, type[BaseModel]] = SCHEMAS) -> None:
-    """Write `NAME.schema.json` for every model into a folder."""
+    """Write a file `NAME.schema.json` for every model into a folder."""
     for name, model in models.items():
         (folder / f"{name}.schema.json").write_text(schema_text(model), encoding="utf-8")
 

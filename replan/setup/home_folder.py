@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 NETWORK_FILESYSTEMS = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "lustre", "nfs", "nfs4", "smb3", "smbfs"}
 )
-"""File systems on which SQLite's write-ahead log is not safe, since the log's index is in one machine's memory."""
+"""File systems on which SQLite's write-ahead log is not safe, because the log's index is in the memory of one machine.
+"""
 
 MOUNTS = Path("/proc/mounts")
 
 NAME_BYTES_MAX, PATH_BYTES_MAX = 255, 4000
-"""The longest name and path of the home's folder, in bytes. Then paths within the folder stay valid."""
+"""The longest name and the longest path of the home's folder, in bytes. With these limits, paths within the folder are
+valid.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,12 @@ class Home:
 
     @property
     def servers(self) -> Path:
-        """The path of the file with knowledge about servers of models."""
+        """The path of the file about the servers of models, such as their rate limits."""
         return self.folder / "servers.json"
 
     @property
     def model_profiles(self) -> Path:
-        """The path of the file with the measured profiles of models."""
+        """The path of the file with measured profiles of models."""
         return self.folder / "model_profiles.yaml"
 
     @property
@@ -64,9 +67,9 @@ USE_ANOTHER_HOME = "set REPLAN_HOME to another folder"
 
 
 def locate_home(environment: Mapping[str, str] = os.environ) -> Home:
-    """Return the home, without reading the disk: `$REPLAN_HOME`, or the platform's data folder if unset or empty.
+    """Return the home, without reading the disk: the folder `$REPLAN_HOME`, or the platform's data folder.
 
-    Raises `UsageProblem` for a path that no folder can have.
+    The data folder is used if the variable is unset or empty. Raises `UsageProblem` for a path that no folder can have.
     """
     configured = environment.get("REPLAN_HOME")
     try:
@@ -89,11 +92,11 @@ def _platform_folder() -> Path:
 
 
 def prepare_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = MOUNTS, write: bool = True) -> Home:
-    """Create the home if it is missing (0700), check it, and return it.
+    """Create the home if it is missing (with mode 0700), check it, and return it.
 
-    Without `write`, it must be there, but need not be writable.
+    Without `write`, the home must exist, but need not be writable.
 
-    Raises `UsageProblem` if it cannot be written, is not safe from other users, or is on a network file system.
+    Raises `UsageProblem` if the home cannot be written, is not safe from other users, or is on a network file system.
     """
     home = locate_home(environment)
     prepare_folder(home.folder, USE_ANOTHER_HOME, write=write)
@@ -108,7 +111,7 @@ def prepare_home(environment: Mapping[str, str] = os.environ, *, mounts: Path = 
 
 
 def filesystem_of(path: Path, mounts: str) -> str | None:
-    """Return the file system type of an absolute path. `mounts` is a table in the format of `/proc/mounts`."""
+    """Return the type of the file system at an absolute path. `mounts` is a table in the format of `/proc/mounts`."""
     depth, kind = -1, None
     for line in mounts.splitlines():
         _, point, type_name, *_ = [*line.split(" "), "", "", ""]
@@ -127,16 +130,16 @@ def _unescape(point: str) -> str:
 JOURNAL, DIRECT = "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT"
 
 LEASE_SECONDS = 8.0
-"""The length of a lease in a database, in seconds. It is the longest time before another machine takes over from a
-killed driver.
+"""The length of a lease in a database, in seconds. After this time, another machine can take over a run from a killed
+driver.
 
-A driver renews its lease every 2 seconds, and so keeps its run after a pause of 5 seconds. On one machine a killed
+A driver renews its lease every 2 seconds, so it keeps its run after a pause of 5 seconds. On the same machine, a killed
 process is recognised at once.
 """
 
 
 def database_url(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the URL of the database; None if the journal is the home's file. Raises `UsageProblem`."""
+    """Return the URL of the journal's database; None if the journal is a file in the home. Raises `UsageProblem`."""
     url = environment.get(JOURNAL) or None
     if url is not None and not _has_scheme(url):
         hint = how_to_install("journals", url.partition("://")[0])
@@ -157,12 +160,12 @@ def _has_scheme(url: str) -> bool:
 
 
 def journal_url(environment: Mapping[str, str] = os.environ) -> str:
-    """Return the URL of the journal in use: of the database, or of the home's file. Raises `UsageProblem`."""
+    """Return the URL of the journal in use, in a database or in the home. Raises `UsageProblem`."""
     return database_url(environment) or f"sqlite:{locate_home(environment).journal}"
 
 
 def database_place(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the part of the database's URL that may be shown; None without a database. Raises `UsageProblem`."""
+    """Return the database's URL without its secrets; None if there is no database. Raises `UsageProblem`."""
     url = database_url(environment)
     if url is None:
         return None
@@ -172,7 +175,7 @@ def database_place(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def database_wakeup(environment: Mapping[str, str]) -> "WakeUp | None":
-    """Return the wake-up of hosts through the database; None if they only poll. Raises `UsageProblem`."""
+    """Return the signal that wakes hosts through the database; None if hosts only poll. Raises `UsageProblem`."""
     url = environment.get(DIRECT) or None
     if url is None:
         return None
@@ -182,7 +185,10 @@ def database_wakeup(environment: Mapping[str, str]) -> "WakeUp | None":
 
 
 def database_dispatcher(environment: Mapping[str, str] = os.environ) -> "AbstractAsyncContextManager[Dispatcher]":
-    """Return the engine that assigns runs to workers. Raises `UsageProblem` if the journal is not in a database."""
+    """Return a context that opens the dispatcher, which assigns runs to workers.
+
+    Raises `UsageProblem` without a database.
+    """
     url = database_url(environment)
     if url is None:
         hint = "set it to postgresql://…, or use `replan host`, which serves the journal in a file"

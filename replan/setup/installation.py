@@ -1,4 +1,7 @@
-"""This installation of Replan: its version, data folder and command, and the garbage collector of its process."""
+"""Finds the version, the data folder and the command of this installation.
+
+Tunes the garbage collector of its process.
+"""
 
 import gc
 import os
@@ -9,7 +12,7 @@ from pathlib import Path
 
 
 def release() -> str:
-    """Return the version, such as `1.2.0`; for a checkout that is not installed, a text that says so."""
+    """Return the version, such as `1.2.0`. For a checkout that is not installed, return a text that says this."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - `--help` is quick without it
 
     try:
@@ -22,10 +25,10 @@ NAME = "replan"
 
 
 def data_root(package: str = NAME) -> Path:
-    """Return the folder that holds `prompts/` and `configs/` of a distribution, by its package.
+    """Return the folder that contains `prompts/` and `configs/` of the distribution with a package.
 
-    In a wheel, it is `_data` in the package. In a checkout, it is the folder of the package. The package must be
-    installed as files, as pip and uv do.
+    In a wheel, this is the folder `_data` in the package. In a checkout, it is the folder that contains the package.
+    The package must be installed as files: pip and uv do so.
     """
     folder = Path(str(import_module(package).__file__)).resolve().parent
     bundled = folder / "_data"
@@ -33,10 +36,10 @@ def data_root(package: str = NAME) -> Path:
 
 
 def program() -> str:
-    """Return the words that call this installation on a command line, for messages.
+    """Return the command that calls this installation, for messages.
 
-    They are `replan` if the shell finds this installation under that name, else the path of the command or `PYTHON -m
-    replan`. In a process of another program, they are `replan`.
+    This is `replan` if the shell finds this installation by that name. Otherwise, it is the path of the command, or
+    `PYTHON -m replan`. In a process of another program, it is `replan`.
     """
     path = sys.argv[0] if sys.argv else ""
     if Path(path).name == "__main__.py" and Path(path).parent.name == NAME:
@@ -50,7 +53,9 @@ def program() -> str:
 
 
 YOUNG = 200_000
-"""How many new objects trigger a collection of the youngest generation. Cycles keep at most about 30 MB alive."""
+"""How many new objects trigger a collection of the youngest generation. Until then, cycles keep at most about 30 MB
+alive.
+"""
 MIDDLE = 10
 """How many collections of the youngest generation trigger one of the middle generation."""
 
@@ -58,14 +63,17 @@ MIDDLE = 10
 def start_quickly() -> None:
     """Prepare this process for its imports. Only the process owner may call it.
 
-    Collections become rare, since most new objects stay. Pydantic does not look for its plug-ins, because this search
-    reads the metadata of every installed distribution.
+    Garbage collections become rare, because most new objects are needed. Pydantic does not search for its plug-ins,
+    because this search reads the metadata of every installed distribution.
     """
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 def tune() -> None:
-    """Exclude all present objects from collections, and make collections rarer. Only the process owner may call it."""
+    """Exclude all present objects from garbage collections, and make collections rarer.
+
+    Only the process owner may call it.
+    """
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])

@@ -1,6 +1,6 @@
-"""The kinds of agents that this process knows: built in, installed by entry points, and passed in.
+"""Finds the kinds of agents: built-in kinds, kinds of installed distributions, and kinds that a program passes.
 
-A kind is loaded only when a run of it is used, so a broken or missing kind harms no other kind.
+A kind is loaded only when one of its runs is used, so a broken or missing kind does not affect other kinds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,26 +16,27 @@ if TYPE_CHECKING:
     from actors.run.kind import Kind
 
 GROUP = "replan.kinds"
-"""The entry point group of kinds. An entry maps the kind's name to the import path of an `actors.run.kind.Kind`."""
+"""The entry point group of kinds. An entry point has the kind's name and the import path of an `actors.run.kind.Kind`.
+"""
 
 _BUILT_IN = {
     FIRST_KIND: "actors.planning.kind:PLANNING",
     "execution": "actors.execution.kind:EXECUTION",
 }
-"""The kinds of this distribution. They are known even in a checkout that is not installed."""
+"""The built-in kinds, with their import paths. They are known even in a checkout that is not installed."""
 
 
 class Kinds:
-    """The kinds by name. A passed kind replaces an installed kind with the same name."""
+    """The known kinds, by name. A passed kind replaces an installed kind with the same name."""
 
     def __init__(self, passed: "Iterable[Kind[Any, Any]]" = ()) -> None:
         self._loaded: dict[str, Kind[Any, Any]] = {kind.name: kind for kind in passed}
 
     def get(self, run: str, name: str, format: int) -> "Kind[Any, Any]":
-        """Return the kind of a run, by the name and the format in its row.
+        """Return the kind of a run. `name` and `format` are the kind and the format in the run's row.
 
-        Raises `KindUnknown` if no kind here has this name and format. Raises `UsageProblem`, which names the
-        distribution, if its entry point cannot be used.
+        Raises `KindUnknown` if no known kind has this name and format. Raises `UsageProblem`, which names the
+        distribution, if the kind's entry point cannot be used.
         """
         kind = self._load(name)
         if kind is None or kind.format < format:
@@ -43,7 +44,7 @@ class Kinds:
         return kind
 
     def named(self, name: str) -> "Kind[Any, Any]":
-        """Return a kind by its name. Raises `UsageProblem`."""
+        """Return the kind with a name. Raises `UsageProblem` if it is unknown or cannot be used."""
         kind = self._load(name)
         if kind is None:
             known = ", ".join(sorted(self.names))
@@ -67,7 +68,7 @@ class Kinds:
                 continue
 
     def formats(self) -> tuple[Formats, list[str]]:
-        """Load all kinds. Return the format of each by name, and a line for each kind that cannot be used."""
+        """Load all kinds. Return the formats by the kinds' names, and a line about each kind that cannot be used."""
         problems = []
         for name, entry in self._entries.items():
             if entry.reserved:
@@ -80,7 +81,7 @@ class Kinds:
 
     @property
     def codecs(self) -> Mapping[str, Codec[Any]]:
-        """The codec of each kind by name, for a journal. A kind is loaded when its codec is looked up."""
+        """The codecs of the kinds by name, for a journal. A kind is loaded when its codec is looked up."""
         return _Codecs(self)
 
     @cached_property
@@ -113,7 +114,7 @@ class Kinds:
 
 
 class _Codecs(Mapping[str, Codec[Any]]):
-    """The codecs of the kinds. Each is loaded when it is looked up."""
+    """The codecs of the kinds, by name. A kind is loaded when its codec is looked up."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds

@@ -1,4 +1,4 @@
-"""Makes fields from the table of limits, for the bodies that programs send and for the config file."""
+"""Makes pydantic fields from the table of limits, for request bodies and for the config file."""
 
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal, TypeVar, cast
@@ -11,7 +11,10 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def with_limits(names: Iterable[str] = tuple(LIMITS), **defaults: Any) -> Callable[[type[M]], type[M]]:
-    """Return a decorator that adds a field for each limit to a model. A field without a default may be missing."""
+    """Return a decorator that adds a field for each limit to a pydantic model.
+
+    Fields without a default are optional.
+    """
 
     def extend(model: type[M]) -> type[M]:
         fields: dict[str, Any] = {name: _field(LIMITS[name], defaults.get(name)) for name in names}
@@ -23,7 +26,7 @@ def with_limits(names: Iterable[str] = tuple(LIMITS), **defaults: Any) -> Callab
 
 
 def limits_in(body: BaseModel) -> RunLimits:
-    """Return the limits in a body."""
+    """Return the values of the limits in a request body."""
     return cast("RunLimits", {name: value for name, value in body if name in LIMITS})
 
 
@@ -54,7 +57,7 @@ def _type_of(spec: LimitSpec) -> Any:
 def duration_up_to(most: int) -> BeforeValidator:
     """Return a validator for a length of time, in seconds or as a text such as `15m`, of at most `most` seconds.
 
-    Its message quotes the limit and the value as typed, such as `366d`.
+    The message of its error contains the maximum and the value as typed, such as `366d`.
     """
 
     def read(value: object) -> object:

@@ -1,6 +1,6 @@
-"""Finds the models that can be used here: by keys in the environment, and on the default ports of local servers.
+"""Finds the models that can be used here, by keys in the environment and on the ports of local servers.
 
-Nothing leaves this machine: a local server is asked for its list of models over loopback.
+Nothing leaves this machine: lists of models are requested only from local servers, over loopback.
 """
 
 import threading
@@ -17,13 +17,13 @@ from runtime.core.errors import UsageProblem
 from runtime.models.providers import PROVIDERS, Provider
 
 PROBE_SECONDS = 0.3
-"""How long to wait for the answers of all local servers together, in seconds."""
+"""The longest time to wait for the answers of all local servers together, in seconds."""
 LIST_BYTES_MAX = 1_000_000
-"""The largest number of bytes that are read of a list of models."""
+"""The largest number of bytes that are read from a list of models."""
 SHOWN_MAX = 3
 """The largest number of models of one server that are shown."""
 PORTS: Mapping[str, int] = {name: provider.port for name, provider in PROVIDERS.items() if provider.port}
-"""The local ports that are asked for models, by the name of the provider."""
+"""The local ports from which lists of models are requested, by the name of the provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,18 @@ class FoundModel:
     """A model that can be used here."""
 
     model: str
-    """The model in the form of `--model`. It ends with `NAME` if only its server knows the names."""
+    """The model in the form of `--model`. It ends with `NAME` if the names of the server's models are not known here.
+    """
     place: str
 
     @property
     def named(self) -> bool:
-        """Whether `model` can be used unchanged, since it does not end with `NAME`."""
+        """Whether `model` names a model, and does not end with the placeholder `NAME`."""
         return self.model.rpartition(":")[2] != "NAME"
 
     @property
     def text(self) -> str:
-        """The model and its place, for people."""
+        """The name and the place of the model, for people."""
         name = parse_model_spec(self.model)
         return f"{name.name if isinstance(name, Named) else self.model} at {self.place}"
 
@@ -49,7 +50,7 @@ class FoundModel:
 def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None = None) -> tuple[FoundModel, ...]:
     """Return the models of servers on this machine, then the models for which the environment has a key or an address.
 
-    `ports` are `PORTS` by default. This takes at most `PROBE_SECONDS`, and raises nothing.
+    The default for `ports` is `PORTS`. This takes at most `PROBE_SECONDS`, and raises no errors.
     """
     servers = PORTS if ports is None else ports
     listed: dict[str, Sequence[str]] = {}
@@ -78,26 +79,32 @@ def find_models(environment: Mapping[str, str], ports: Mapping[str, int] | None 
 
 
 def choices_text(found: Sequence[FoundModel]) -> str:
-    """Return the models and the templates as command line options, in one line."""
+    """Return one line with the command line options for the found models and for templates."""
     models = [f"-m {item.model} ({item.place})" for item in found]
     templates = f"-m template:NAME ({', '.join(TEMPLATE_NAMES)}) for a plan from a template, without a model"
     return ", ".join([*models, templates])
 
 
 def with_choices(problem: UsageProblem, environment: Mapping[str, str]) -> UsageProblem:
-    """Return the error that no model is named, with a hint that lists the models that can be used here."""
+    """Return an error like `problem`, with a hint that lists the models that can be used here."""
     return NoModel(problem.cause, place=problem.place, hint=f"pass {choices_text(find_models(environment))}")
 
 
 def _is_set(provider: Provider, environment: Mapping[str, str]) -> bool:
-    """Return whether the environment configures a provider, by key or address; a local server only by an address."""
+    """Return whether the environment has a key or an address of a provider.
+
+    For a local server, only an address counts.
+    """
     if provider.port:
         return bool(environment.get(provider.address))
     return provider.interface != "responses" and provider.is_configured(environment)  # Its models are OpenAI's.
 
 
 def _of_environment(provider: Provider, *, elsewhere: bool) -> FoundModel:
-    """Return a model of a provider. With `elsewhere`, the environment names another server than the provider's."""
+    """Return a model of a provider.
+
+    `elsewhere` says whether the environment names a server other than the provider's.
+    """
     prefix = "" if provider.name == "openai" else f"{provider.name}:"
     name = "" if elsewhere else provider.model
     return FoundModel(f"{prefix}{name or 'NAME'}", f"the server of {provider.address}" if elsewhere else provider.title)

@@ -1,6 +1,6 @@
-"""Loads plug-ins: guards and generators from installed distributions (by entry points), from files, and from a program.
+"""Loads plug-ins: guards and generators from installed distributions, from files, and from a program's arguments.
 
-An installed plug-in is loaded only for a workflow that names it, so a broken plug-in harms no other run.
+An installed plug-in is loaded only for a workflow that names it, so a broken plug-in does not affect other runs.
 """
 
 import hashlib
@@ -33,10 +33,11 @@ def _make_guard(
     wrong: str,
     hint: str,
 ) -> AnyGuard:
-    """Return the guard that a factory makes from the `guard_config` of a step.
+    """Call a factory with the `guard_config` of a step, and return the guard.
 
-    A `UsageProblem` of the factory is raised unchanged. For another exception, a `UsageProblem` says `failure`. For a
-    value that is not a guard, it says `wrong` with `hint`. The place of both is `place`.
+    A `UsageProblem` of the factory is raised unchanged. Any other exception becomes a `UsageProblem` that begins with
+    `failure`. A value that is not a guard causes a `UsageProblem` that begins with `wrong`, with the hint `hint`.
+    `place` is the place of both errors.
     """
     try:
         guard: Any = factory(config)
@@ -56,18 +57,18 @@ _MARKS = "mark a function with @replan.guard or @replan.generator"
 
 @dataclass(frozen=True, slots=True)
 class PlugInFiles:
-    """The plug-ins in some files."""
+    """The plug-ins that were found in files."""
 
     guards: Mapping[str, GuardFactory] = field(default_factory=dict)
     generators: Mapping[str, TextMaker] = field(default_factory=dict)
     sources: Mapping[str, PlugInFile] = field(default_factory=dict)
-    """The file that each plug-in comes from, by kind and name, such as `guard 'small'`."""
+    """The file of each plug-in, by the plug-in's kind and name, such as `guard 'small'`."""
 
 
 def _load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
-    """Run the files, each once in a process, and return the plug-ins that they mark.
+    """Run Python files, each only once in a process, and return the plug-ins that are marked in them.
 
-    Raises `UsageProblem`, with file and line, for a file that cannot be read or run or has no plug-in. It is also
+    Raises `UsageProblem`, with file and line, for a file that cannot be read or run, or that has no plug-in. It is also
     raised for a plug-in with a wrong signature, or with the name of a plug-in in another file.
     """
     guards: dict[str, GuardFactory] = {}
@@ -146,7 +147,7 @@ def _file_error(path: Path, error: Exception) -> UsageProblem:
 
 
 def _factory(function: Callable[..., Any], key: str, place: str) -> GuardFactory:
-    """Return a factory for a marked function. The function is either a guard or a factory of guards."""
+    """Return a factory of guards for a marked function. The function itself is a guard or a factory of guards."""
     if accepts_arguments(function, 2):
 
         def without_settings(config: Mapping[str, Any]) -> AnyGuard:
@@ -178,11 +179,14 @@ GUARD_PLUGINS = PluginGroup(
     function_of(1),
     dict.fromkeys(BUILT_IN, ""),
 )
-"""The factories of guards in installed distributions: `make(config) -> guard(artifact, context) -> Verdict`."""
+"""The group of guards in installed distributions. An entry point names a factory: `make(config)` returns
+`guard(artifact, context)`.
+"""
 GENERATOR_PLUGINS = PluginGroup(
     "replan.generators", "a function make(context)", function_of(1), dict.fromkeys(BUILT_IN_GENERATORS, "")
 )
-"""The generators of installed distributions: `async def make(context) -> str`."""
+"""The group of generators in installed distributions. An entry point names a function `async def make(context) -> str`.
+"""
 
 
 def registry(
@@ -190,16 +194,15 @@ def registry(
     generators: Mapping[str, TextMaker] | None = None,
     files: Sequence[str | Path] = (),
 ) -> Registry:
-    """Return the built-in guards, generators and templates, and all plug-ins: installed, in `files`, and passed.
+    """Return the registry of all guards and generators: built-in, installed, in `files`, and passed.
 
-    If several plug-ins have the same name, a passed plug-in wins over one in a file, and one in a file over an
-    installed one.
+    If several plug-ins have the same name, a passed plug-in replaces a plug-in in a file, which replaces an installed
+    plug-in.
 
-    Making an installed guard, or looking up an installed generator, raises `UsageProblem` if it cannot be used.
+    An installed plug-in that cannot be used raises `UsageProblem` when the guard is made or the generator is looked up.
 
-    Raises:
-        UsageProblem: a plug-in that is passed or in a file has a built-in name. Otherwise a resume would silently use
-            the built-in plug-in. Also the errors of `_load_plugin_files`.
+    Raises: UsageProblem: a plug-in that is passed or in a file has a built-in name. Without this error, a resume
+    without the plug-in would silently use the built-in one. Also the errors of `_load_plugin_files`.
     """
     own = _load_plugin_files(files)
     for group, plugins in (
@@ -235,7 +238,7 @@ class _Factory:
 
 @dataclass(frozen=True, slots=True)
 class _Generators(Mapping[str, Generator]):
-    """The plug-in generators by name. An installed generator is loaded when it is looked up."""
+    """The generators of plug-ins, by name. An installed generator is loaded when it is looked up."""
 
     installed: Mapping[str, Installed]
     passed: Mapping[str, TextMaker]

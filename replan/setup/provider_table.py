@@ -1,4 +1,4 @@
-"""Reads `configs/providers.yaml`: the parameters that servers may refuse, and how a call is sent again."""
+"""Reads `configs/providers.yaml`, which says what parameters servers may refuse and how the call is then repeated."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -27,7 +27,7 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
     ),
     "messages": frozenset({"temperature", "top_p", "top_k", "tools", "service_tier", CACHE, STREAM}),
 }
-"""The parameters of requests that the file may name, by interface."""
+"""The request parameters that the file may name, by interface."""
 
 _Word = Annotated[str, StringConstraints(min_length=3, max_length=60, pattern=r"^[^A-Z]+$")]
 
@@ -36,24 +36,24 @@ class RefusalEntry(Config):
     """A parameter that servers may refuse."""
 
     named: Annotated[tuple[_Word, ...], Field(max_length=20)] = ()
-    """The words that name the parameter in a refusal, in lower case; empty if a refusal uses the parameter's name."""
+    """The words by which a server's refusal names the parameter, in lower case; empty for the parameter's own name."""
     instead: str = ""
-    """The parameter's other name; if empty, the parameter is left out."""
+    """The name of the parameter to send instead; if empty, the parameter is left out."""
     weaker: Annotated[tuple[str, ...], Field(max_length=5)] = ()
-    """The weaker ways to ask for structure, the strongest first; empty if the parameter does not ask for structure."""
+    """The weaker ways to request structured output, the strongest first; empty for other parameters."""
     statuses: Annotated[tuple[Annotated[int, Field(ge=400, le=599)], ...], Field(min_length=1)] = (400, 422)
-    """The HTTP statuses of a refusal."""
+    """The HTTP status codes of a refusal."""
 
 
 class ProviderTable(Config):
     """The file `configs/providers.yaml`."""
 
     chat: Mapping[str, RefusalEntry] = Field(default_factory=dict)
-    """For OpenAI's chat completions."""
+    """The parameters of OpenAI's chat completions."""
     responses: Mapping[str, RefusalEntry] = Field(default_factory=dict)
-    """For OpenAI's Responses API."""
+    """The parameters of OpenAI's Responses API."""
     messages: Mapping[str, RefusalEntry] = Field(default_factory=dict)
-    """For Anthropic's Messages API."""
+    """The parameters of Anthropic's Messages API."""
 
     @model_validator(mode="after")
     def _known_parameters(self) -> Self:
@@ -75,7 +75,10 @@ class ProviderTable(Config):
 
 @cache
 def read_refusals(root: Path) -> Mapping[str, Refusals]:
-    """Return the table of the folder with `configs/`, by interface. Raises `UsageProblem` with file and line."""
+    """Read the table in the folder `configs/` of `root`, and return it by interface.
+
+    Raises `UsageProblem` with file and line.
+    """
     document = read_document(root / "configs" / "providers.yaml")
     table = document.read_as(ProviderTable)
     return {

@@ -1,6 +1,6 @@
-"""The user's settings: the config file `$REPLAN_HOME/config.yaml`, its proxy, and the choice of the model.
+"""Reads the user's settings in `$REPLAN_HOME/config.yaml`, and chooses the model and its price.
 
-A flag wins over the environment (`REPLAN_MODEL`), and the environment over the config file.
+An option takes precedence over the environment (`REPLAN_MODEL`), and the environment over the config file.
 """
 
 import os
@@ -42,13 +42,13 @@ from runtime.models.prices import find_price
 from runtime.models.providers import PROVIDERS
 
 DEFAULT = "default"
-"""The name of the home's own model, for clients."""
+"""The name by which clients choose the home's own model."""
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
-"""The limits that the server sets for clients: maximum values, and the minimum `stop_below`."""
+"""The limits that a server can set for clients: maximum values, and the minimum `stop_below`."""
 
 
 class PriceEntry(Config):
-    """A model's own price, in dollars per million tokens."""
+    """The user's price for a model, in dollars per million tokens."""
 
     input_usd_per_mtok: float = Field(ge=0, allow_inf_nan=False)
     """Dollars per million tokens of input."""
@@ -60,7 +60,7 @@ class PriceEntry(Config):
     """Dollars per million tokens of input written into the prompt cache; by default the price of other input."""
 
     def price(self, source: str) -> Price:
-        """Return the price, with the source of its numbers."""
+        """Return the price. `source` says where its numbers come from."""
         return Price.per_mtok(
             self.input_usd_per_mtok,
             self.output_usd_per_mtok,
@@ -82,7 +82,7 @@ class HomeBudgetEntry(Config):
 
     @property
     def budget(self) -> HomeBudget:
-        """The budget in the form of the journal."""
+        """The budget in the form that the journal uses."""
         micro_usd = None if self.usd is None else micro_limit(self.usd)
         setting = "home_budget in config.yaml"
         return HomeBudget(self.calls, micro_usd, waits=self.when_spent == "wait", setting=setting)
@@ -148,7 +148,7 @@ class ClientsEntry(Config):
 
     @property
     def ceilings(self) -> dict[str, Any]:
-        """The ceilings and the floor of a run by the limit's name; None if it is not set."""
+        """The ceilings and the floor for clients' runs, by the name of the limit; None for a limit that is not set."""
         return {name: getattr(self, name) for name in CEILINGS}
 
     def check_ceilings(self, limits: Mapping[str, Any]) -> None:
@@ -200,7 +200,7 @@ class UserConfig(Config):
 
     @property
     def reminder_rules(self) -> tuple[ReminderRule, ...]:
-        """The rules of reminders for new runs. The settings of a distribution may have some."""
+        """The rules of reminders for new runs. The settings of an installed distribution may add rules."""
         return ()
 
     @property
@@ -214,17 +214,17 @@ class UserConfig(Config):
 
 
 class ConfiguredBudget:
-    """The daily budget in the config file, also after the file was edited."""
+    """The daily budget in the config file. Edits of the file are noticed."""
 
     def __init__(self, path: Path, config: UserConfig) -> None:
-        """Take the file, and the settings that were read from it."""
+        """Store the path of the config file. `config` has the settings that were read from it."""
         self._path, self._budget, self._edited = path, config.budget, _edited(path)
 
     def current(self) -> HomeBudget:
         """Return the budget in the file.
 
-        If the file cannot be read or lacks a limit of the budget, the budget does not change, and the log says why. A
-        file that an editor is writing may be empty. A limit that was removed holds until the process ends.
+        If the file cannot be read, or a limit was removed, the budget does not change, and the log says why. The reason
+        is that a file may be empty while an editor writes it. A removed limit holds until the process ends.
         """
         edited = _edited(self._path)
         if edited != self._edited:
@@ -246,13 +246,13 @@ class ConfiguredBudget:
 
 
 def _limits_set(budget: HomeBudget) -> set[tuple[str, Limit]]:
-    """Return the limits that a budget has, each with its tenant."""
+    """Return the limits that are set in a budget, each with its tenant."""
     budgets = {HOME: budget, **budget.tenants}
     return {(tenant, limit) for tenant, of in budgets.items() for limit, _, _ in of.uses(ZERO)}
 
 
 def _edited(path: Path) -> tuple[int, int]:
-    """Return the time of a file's last edit in nanoseconds, and its size; zeros if there is no file."""
+    """Return the time of a file's last edit, in nanoseconds, and its size; zeros if the file does not exist."""
     try:
         found = path.stat()
     except OSError:
@@ -268,18 +268,18 @@ SETTINGS = PluginGroup(
 )
 """The keys of the config file that installed distributions read.
 
-The name of an entry point is a key. Its value is the subclass of `UserConfig` that has this field. One class may have
-several keys.
+The name of an entry point is a key. Its value is a subclass of `UserConfig` with a field for this key. One class may
+have several keys.
 """
 
 C = TypeVar("C", bound=UserConfig)
 
 
 def config_model(keys: Iterable[str]) -> type[UserConfig]:
-    """Return the model of a config file with these keys: `UserConfig`, or a subclass with the fields of distributions.
+    """Return the class of a config file with these keys: `UserConfig`, or a subclass with fields of distributions.
 
-    Unknown keys are left to the validation, whose error suggests the keys of all distributions. Raises `UsageProblem`
-    for a key whose distribution cannot be used.
+    For an unknown key, the model has the fields of all distributions, so the error of the validation can suggest them.
+    Raises `UsageProblem` for a key whose distribution cannot be used.
     """
     others = [key for key in keys if key not in UserConfig.model_fields]
     added = [SETTINGS.get(key) for key in others]
@@ -296,7 +296,7 @@ def _join(models: tuple[type[UserConfig], ...]) -> type[UserConfig]:
 
 
 def settings_of(config: UserConfig, model: type[C]) -> C:
-    """Return the settings of a distribution; its defaults if the config file has none of its keys."""
+    """Return the config as the settings class of a distribution. Missing keys have their defaults."""
     return config if isinstance(config, model) else model.model_construct(config.model_fields_set, **dict(config))
 
 
@@ -311,7 +311,7 @@ class ModelChoice:
     text: str
     """The model's name in the form that the run stores, a result of `pin_model`."""
     spec: ModelSpec
-    """The parsed name."""
+    """The name, parsed."""
 
 
 def read_user_config(path: Path) -> UserConfig:
@@ -336,7 +336,10 @@ def read_user_config(path: Path) -> UserConfig:
 
 
 def _absolute(text: str, spec: ModelSpec) -> ModelChoice:
-    """Return the choice with the absolute path of its file, because a host in another folder may drive the run."""
+    """Make the path of the model's file absolute, because a host in another folder may drive the run.
+
+    Return the choice.
+    """
     if isinstance(spec, RecordingSpec):
         option = text.removeprefix(f"recorded:{spec.path}")
         spec = replace(spec, path=str(Path(spec.path).absolute()))
@@ -348,11 +351,10 @@ def _absolute(text: str, spec: ModelSpec) -> ModelChoice:
 
 
 def choose_model(flag: str | None, environment: Mapping[str, str], config: UserConfig) -> ModelChoice:
-    """Return the model to use: the model of the flag, of `REPLAN_MODEL`, or of the config file.
+    """Return the model to use: the model of the option, else of `REPLAN_MODEL`, else of the config file.
 
-    Raises:
-        NoModel: no model is named. A guess would spend the user's money.
-        UsageProblem: a name cannot be read.
+    Raises: NoModel: no model is named. Replan guesses no model, because a call costs the user's money. UsageProblem:
+    the model's name cannot be parsed.
     """
     for text, place in (
         (flag, "--model"),
@@ -369,7 +371,7 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
 def price_of(
     spec: ModelSpec, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
 ) -> Price | None:
-    """Return a model's price: zero for a model in this process, None if it is unknown."""
+    """Return the price of a model. It is zero for a model that runs in this process, and None if it is unknown."""
     match spec:
         case RecordingSpec() if spec.missing:
             return price_of(parse_model_spec(spec.missing), base_url=base_url, own=own, at=at)
