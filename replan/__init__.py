@@ -1,10 +1,10 @@
 """Replan: planning agents that run for hours or days.
 
-`solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` lets you follow a run. `resume`
-continues a run, perhaps with new limits; `fork` starts a new run from the middle of another run. `runs`, `show`,
-`cancel` and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check` judges a plan.
-`execute` executes a plan with your tools. `do` plans a problem and executes the plan. `admit` records the start of a
-run of any kind. Each public name is loaded when it is first used, so `import replan` is fast.
+`solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` starts a run that you can
+follow. `resume` continues a run, perhaps with new limits; `fork` starts a new run from the middle of another run.
+`runs`, `show`, `cancel` and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check`
+judges a plan. `execute` executes a plan with your tools. `do` plans a problem and executes the plan. `admit` records
+the start of a run of any kind. Each public name is loaded when it is first used, so `import replan` is fast.
 """
 
 import sys

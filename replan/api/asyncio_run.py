@@ -210,7 +210,10 @@ class AsyncioRun(Run[R]):
 
 @asynccontextmanager
 async def drive_in_asyncio(run_id: str, options: Driving, new: PreparedRun | None = None) -> AsyncIterator[Run[Any]]:
-    """Drive a run for the length of a block, from an asyncio program. Leaving the block early parks it within 2 s."""
+    """Drive a run for the length of a block, from an asyncio program.
+
+    Leaving the block early parks the run within 2 s.
+    """
     run: AsyncioRun[Any] = AsyncioRun(run_id, await trio_thread(), new)
     async with run.driven(options):
         yield run

@@ -176,7 +176,9 @@ async def _source(plan: AnyPlan, how: Driving) -> PlanToExecute:
         case Path():
             return await run_beside_loop(partial(read_plan_file, os.fspath(given)))
         case str() if how.home is MEMORY:
-            raise UsageProblem("a home in memory has no runs to name", place="plan", hint="pass a result or a plan")
+            raise UsageProblem(
+                "a run's id cannot be used with a home in memory", place="plan", hint="pass a result or a plan"
+            )
         case str():
             return await _of_run(given, how)
         case Result():

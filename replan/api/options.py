@@ -34,9 +34,9 @@ Home = Path | str | None
 
 
 def environment_of(home: Home) -> Mapping[str, str]:
-    """Return the environment of this process, changed so that it names the home.
+    """Return the environment variables of this process, changed so that they name the home.
 
-    A home that is named keeps its own journal, even if `REPLAN_JOURNAL` names a database.
+    If `home` is given, the journal is the file in this folder, even if `REPLAN_JOURNAL` is set.
     """
     if home is None:
         return os.environ
@@ -157,7 +157,10 @@ class Driving:
 
     @asynccontextmanager
     async def open_engine(self) -> AsyncIterator[Engine]:
-        """Open the home, and yield the engine over its journal with the plug-ins. Raises the errors of `open_home`."""
+        """Open the home, and yield an engine with its journal and with the plug-ins.
+
+        Raises the errors of `open_home`.
+        """
         known = registry(self.guards, self.generators)
         if isinstance(self.home, Memory):
             clock, kinds = SystemClock(), Kinds()

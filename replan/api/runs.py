@@ -147,11 +147,11 @@ def drive(
 ) -> AbstractAsyncContextManager[Run[RunResult]]:
     """Resume a stored run, and yield it while it is driven.
 
-    `run` is the run's id, or at least six characters of it. Pass the plug-ins again: they are not stored. The limits
-    and the model replace the limits and the model of the run. A run that ended because its budget was spent continues
-    with a larger budget. With `strict`, plans that do not cover every demand of the text are rejected from now on.
-    Iterating yields only records that are written from now on. If the run's end is final, the run is yielded too, and
-    its result is available at once.
+    `run` is the run's id, or at least its first six characters. Pass the plug-ins again: they are not stored. The
+    limits and the model replace the limits and the model of the run. A run that ended because its budget was spent
+    continues with a larger budget. With `strict`, plans that do not cover every demand of the text are rejected from
+    now on. Iterating yields only records that are written from now on. If the run's end is final, the run is yielded
+    too, and its result is available at once.
 
     Entering the block raises `RunNotFound`, and `UsageProblem` for a keyword. `result()` raises `Held` if another
     process drives the run, `JournalDamaged`, and `UsageProblem` if the run lacks a plug-in or is a step of another run.
@@ -178,7 +178,7 @@ resume = blocking_form(aresume)
 async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeywords]) -> RunResult:
     """Undo the tool calls of an execution, the last call first, and return its result. The execution may have ended.
 
-    Its outcome is `undone` if nothing is left to undo. `ask` is called if an undo fails, or if nobody knows whether a
+    The outcome is `undone` if nothing is left to undo. `ask` is called if an undo fails, or if nobody knows whether a
     call did its work. The keywords are the same as for `drive`. Raises the errors of `aresume`. Raises `UsageProblem`
     for a run of another kind, and for a run that is undone or has nothing to undo.
     """
@@ -279,14 +279,14 @@ def read_goal_keywords(
     if not goal:
         if holds:
             raise UsageProblem(
-                "has an effect only with a goal", place="holds", hint="pass `goal`, or leave `holds` out"
+                "this argument has an effect only with a goal", place="holds", hint="pass `goal`, or leave `holds` out"
             )
         return None
     if problem:
         raise UsageProblem("both a problem and a goal are given", place="goal", hint="leave one of the two out")
     for name, value in others.items():
         if value:
-            raise UsageProblem("cannot be used with a goal", place=name, hint="leave this argument out")
+            raise UsageProblem("this argument cannot be used with a goal", place=name, hint="leave it out")
     return read_goal(goal, holds)
 
 

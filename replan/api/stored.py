@@ -1,7 +1,7 @@
 """Functions for stored runs: they admit, list, show, message, answer, change, cancel and delete the runs of a home.
 
-Each function has a variant for trio and asyncio programs, whose name begins with `a`. The argument `run` is an id, or
-the first six characters of an id or more.
+Each function has a variant for trio and asyncio programs, whose name begins with `a`. The argument `run` is a run's id,
+or at least its first six characters.
 """
 
 import time
@@ -82,7 +82,9 @@ async def aruns(
 
 
 async def ashow(run: str, *, home: Home = None) -> RunResult:
-    """Return the result of a run so far, a `Result` for a planning run. Messages that the run has not read yet count.
+    """Return the result of a run so far, a `Result` for a planning run.
+
+    Unread messages to the run are taken into account.
 
     Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
     """

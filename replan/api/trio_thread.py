@@ -125,7 +125,7 @@ class ThreadCall(Generic[T]):
         return self._ended
 
     def cancel(self) -> None:
-        """Cancel the work. The caller still has to wait for it."""
+        """Cancel the work. The caller still has to wait for its end."""
         self._thread.soon(self._scope.cancel)
 
     async def result(self) -> T:
@@ -142,7 +142,7 @@ class ThreadCall(Generic[T]):
         return self._ended.result()
 
     async def end(self) -> None:
-        """Wait for the work to end, even in a cancelled scope of anyio. Its value is in `ended`.
+        """Wait for the work to end, even in a cancelled scope of anyio. `ended` has the value of the work.
 
         If asyncio cancels the caller, the work is cancelled, and the cancellation is raised when the work has ended.
         """

@@ -171,9 +171,9 @@ OTHER_WORDS = {
 """The command for each word of other tools. The spelling of these words is too different for a suggestion."""
 ELSEWHERE = {
     ("execute", "--last"): "name the run; `{program} runs` lists all runs",
-    ("do", "--last"): "it makes a new plan; `{program} execute RUN` executes the plan of a run",
+    ("do", "--last"): "`{program} do` makes a new plan; `{program} execute RUN` executes the plan of a run",
     ("delete", "--last"): "name the run; `{program} runs` lists all runs",
-    ("serve", "--host"): "it listens only on this machine; put a proxy in front of it for other machines",
+    ("serve", "--host"): "the server listens only on this machine; put a proxy in front of it for other machines",
     ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
     ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
 }

@@ -64,7 +64,7 @@ def _describe_model(environment: Mapping[str, str], model: str | None) -> str:
     try:
         choice = choose_model(model, environment, read_user_config(config))
     except NoModel:
-        return f"none is named; `{program()} run` accepts {choices_text(find_models(environment))}"
+        return f"no model is named; `{program()} run` accepts {choices_text(find_models(environment))}"
     check_model(choice.spec, environment)
     if model is not None:
         return f"{choice.text} (--model)"
@@ -84,7 +84,7 @@ def _describe_key(environment: Mapping[str, str], model: str | None) -> str:
 def _describe_server(environment: Mapping[str, str], model: str | None, *, online: bool) -> str:
     """Return the address of the model's server. With `online`, the text also has the server's answer.
 
-    Raises `UsageProblem` for a wrong address, and `OSError` for the reasons of `_probe`.
+    Raises `UsageProblem` for a wrong address, and the errors of `_probe`.
     """
     chosen = _needed_model(environment, model)
     provider = PROVIDERS[chosen.provider]
@@ -306,7 +306,7 @@ async def _describe_journal(environment: Mapping[str, str]) -> str:
     path = locate_home(environment).journal
     async with _open_existing_journal(environment) as journal:
         if journal is None:
-            return f"none yet; this release writes version {VERSION}"
+            return f"no journal yet; this release writes version {VERSION}"
         runs, waiting = [(await journal.totals(RunFilter(status=status))).runs for status in (None, "waiting")]
     place, found = database_place(environment), f"version {VERSION}, {format_count(runs, 'run')}, {waiting} waiting"
     return f"{place}, {found}" if place else f"{found} ({path.stat().st_size:,} bytes)"
@@ -353,7 +353,7 @@ def _describe_refused(environment: Mapping[str, str]) -> str:
     for place, ways in learned.items():
         parts = [f"{name} ({'left out' if way == WITHOUT else f'{way} is sent'})" for name, way in ways.items()]
         rows.append(f"{place}: {', '.join(parts)}")
-    return "; ".join(rows) or "nothing in the last day"
+    return "; ".join(rows) or "no parameter was refused in the last day"
 
 
 def _describe_limits(environment: Mapping[str, str]) -> str:

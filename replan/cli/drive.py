@@ -57,7 +57,7 @@ class Signals:
                         self.stop.grace = TERMINATED_SECONDS if given is None else min(given, TERMINATED_SECONDS)
                     if not (self.asking or driven_elsewhere()):
                         wait = _grace_text(self.stop.grace)
-                        note(f"parking: {wait}; a second Ctrl-C exits at once; nothing is cancelled")
+                        note(f"parking: {wait}; a second Ctrl-C exits at once, and cancels nothing")
                     self.interrupted.set()
                     self.stop.requested.set()
                 else:

@@ -55,7 +55,7 @@ def say_how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = Fal
 def say_how_to_follow(run: str) -> None:
     """Print the commands that follow a run of a host, and that list and answer its questions."""
     notice(f"a host drives the run: {program()} log {run} --follow")
-    notice(f"its questions: {program()} questions {run}; answer one with: {program()} answer {run}/ID TEXT")
+    notice(f"list its questions with: {program()} questions {run}; answer one with: {program()} answer {run}/ID TEXT")
 
 
 class OutageNotes:

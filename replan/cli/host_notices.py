@@ -37,7 +37,7 @@ from runtime.host.notices import (
 from runtime.logs.redact import Redactor, secrets_in
 from runtime.logs.terminal_text import clean
 
-ELSEWHERE = "another process drives it"
+ELSEWHERE = "another process drives the run"
 TEXT_MAX = 300
 """The number of characters to which a text is cut if it is too long for one write to a pipe. As JSON, it has at most
 3,600 bytes.
@@ -137,7 +137,7 @@ def _words(notice: Notice) -> str:
         case Ready():
             return f"serving {database_place() or locate_home().folder}; Ctrl-C parks all runs"
         case TakenUp():
-            return "this host drives it now"
+            return "this host drives the run now"
         case Left():
             return ELSEWHERE
         case Waiting(run, question):
@@ -150,7 +150,7 @@ def _words(notice: Notice) -> str:
         case Finished(_, outcome):
             return f"finished: {outcome}"
         case NotDrivable(_, reason):
-            return f"cannot be driven here: {reason}"
+            return f"this host cannot drive the run: {reason}"
         case Failed(_, error):
             return f"ended by a bug: {error}"
         case Changed(_, text) | OutsideTrouble(_, text):

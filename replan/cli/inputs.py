@@ -22,7 +22,7 @@ def read_problem(argument: str) -> str:
     """Return the problem's text. Raises `UsageProblem` for a problem that is missing, too large or not text."""
     if argument == "-":
         if sys.stdin.isatty():
-            notice("reading the problem from the terminal; Ctrl-D ends it")
+            notice("reading the problem from the terminal; Ctrl-D ends the text")
         return as_text(_read_capped(sys.stdin.buffer, PROBLEM_BYTES_MAX, source_of(argument)), source_of(argument))
     path = file_named(argument, "PROBLEM")
     try:
@@ -104,7 +104,7 @@ def _unreadable(argument: str, error: OSError | ValueError) -> UsageProblem:
             return UsageProblem("there is no such file", place=repr(place), hint=hint)
         if "://" in argument:
             return UsageProblem(
-                "Replan fetches no addresses", place=place, hint="save the page to a file, and name the file"
+                "Replan does not download web pages", place=place, hint="save the page to a file, and name the file"
             )
         return UsageProblem("there is no such file", place=place, hint="name a file, or - for standard input")
     return UsageProblem(os.strerror(number or 0).lower(), place=place, hint="name a file that you may read")

@@ -131,7 +131,7 @@ def json_option(function: F) -> F:
 
 def keep_workspace_option(function: F) -> F:
     """Add `--keep-workspace`."""
-    shown = "Leave the folders that were made for forks."
+    shown = "Keep the folders that were made for forks."
     return click.option("--keep-workspace", is_flag=True, help=shown)(function)
 
 
@@ -188,7 +188,7 @@ def health_option(function: F) -> F:
         "--health-port",
         type=click.IntRange(1, 65535),
         metavar="N",
-        help="Answer /livez and /readyz on this port, for this machine only.",
+        help="Answer health checks (/livez and /readyz) on this port, only for this machine.",
     )(function)
 
 

@@ -148,7 +148,7 @@ def _open_editor(invocation: Invocation, text: str) -> str | None:
     hint = "set EDITOR, or write the plan to a file and name the file with --file"
     if not prompt.may_ask(no_input=invocation.no_input):
         raise UsageProblem(
-            "there is no terminal for an editor", place="edit", hint="name a file with the edited plan: --file"
+            "there is no terminal for an editor", place="edit", hint="use --file to name a file with the edited plan"
         )
     try:
         edited = click.edit(text, extension=".yaml")
@@ -174,12 +174,12 @@ def text_of(opened: OpenPlan) -> str:
     """Return an opened plan as YAML. Comments at the top explain it."""
     from actors.plans.plan_text import plan_as_yaml
 
-    rows = (*opened.about, "An unchanged file changes nothing.")
+    rows = (*opened.about, "If you change nothing, the plan stays the same.")
     return "".join(f"{_HEAD}{clean(row, one_line=True)}\n" for row in rows) + plan_as_yaml(opened.value)
 
 
 def _with_findings(text: str, findings: list[str]) -> str:
     rows = [row for row in text.splitlines(keepends=True) if not row.startswith(_HEAD)]
-    head = ["Rejected, and opened again:", *(f"- {' '.join(item.split())}" for item in findings)]
+    head = ["The edit was rejected:", *(f"- {' '.join(item.split())}" for item in findings)]
     again = f"Correct the plan, or close the file unchanged to stop. `{program()} explain CODE` explains a code."
     return "".join([*(f"{_HEAD}{row}\n" for row in (*head, again)), *rows])

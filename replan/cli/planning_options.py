@@ -42,7 +42,7 @@ def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = 
     if not values["goal"]:
         if values["holds"]:
             raise UsageProblem(
-                "has an effect only with --goal", place="--holds", hint="add --goal, or leave --holds out"
+                "this option has an effect only with --goal", place="--holds", hint="add --goal, or leave --holds out"
             )
         if problem is None and not or_else:
             raise UsageProblem("this argument is missing", place="PROBLEM", hint=f"`{program()} run --help` explains")
@@ -54,7 +54,7 @@ def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = 
         raise UsageProblem(cause, place="--goal", hint="leave one of the two out")
     for key, option in (("files", "--attach"), ("repository", "--repo"), ("strict", "--strict")):
         if values[key]:
-            raise UsageProblem("cannot be used with --goal", place=option, hint="leave this option out")
+            raise UsageProblem("this option cannot be used with --goal", place=option, hint="leave it out")
     with name_options():
         return token_goals.read_goal(values["goal"], values["holds"])
 
@@ -123,7 +123,7 @@ def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:
                 return item.model
     if not templates:
         return None
-    notice("a template is filled with the title, the named files and the demands; it is not a plan for your problem")
+    notice("a template is filled with your title, files and demands; it is not a plan for your problem")
     answer = _answer("which template?", (*TEMPLATE_NAMES, "none"))
     return None if answer == "none" else f"template:{answer}"
 

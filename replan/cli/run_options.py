@@ -91,7 +91,7 @@ def planning_options(function: F) -> F:
         click.option(
             "--search",
             shell_complete=complete_search,
-            help="How the next attempt is chosen, such as depth_first or beam:4.",
+            help="The search, which chooses the next attempt, such as depth_first or beam:4.",
         ),
         click.option(
             "-w",
@@ -205,7 +205,7 @@ def _form(spec: LimitSpec) -> dict[str, Any]:
 
 
 def check_one_named(what: str, name: str | None, example: str | None, hint: str) -> None:
-    """Raise `UsageProblem` unless the user named either `what` or a shipped example, and not both."""
+    """Raise `UsageProblem` unless exactly one of `name` and `example` is given. `what` is the noun for `name`."""
     if (name is None) == (example is None):
         cause = f"no {what} is named" if name is None else f"both a {what} and --example are given"
         raise UsageProblem(cause, place=what.upper(), hint=hint)
@@ -213,7 +213,7 @@ def check_one_named(what: str, name: str | None, example: str | None, hint: str)
 
 def set_option(function: F) -> F:
     """Add `--set`. Its values become the keyword `given`."""
-    shown = "Give a field this value; may be given several times."
+    shown = "Set the field at PATH to VALUE; may be given several times."
     return click.option("--set", "given", multiple=True, metavar="PATH=VALUE", help=shown)(function)
 
 

@@ -129,7 +129,10 @@ async def require_host(engine: Engine, name: str) -> None:
 
 
 def print_dry_run(prepared: Prepared[RunRequest], *, as_json: bool) -> int:
-    """Print what the run can cost, and return the exit code. Raises `UsageProblem` for settings that it cannot use."""
+    """Print what the run can cost, and return the exit code.
+
+    Raises `UsageProblem` for settings that the run cannot use.
+    """
     prepared.check_settings()
     _print_cost(cost_of_run(prepared.request), as_json=as_json)
     return Exit.OK

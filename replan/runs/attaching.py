@@ -132,7 +132,9 @@ def _list_files(repository: str) -> list[str]:
         raise UsageProblem("there is no such folder", place=repository, hint="name the folder of the repository")
     git = shutil.which("git")
     if git is None:
-        raise UsageProblem("needs git, which is not installed", place="--repo", hint="install git, or use --attach")
+        raise UsageProblem(
+            "this option needs git, which is not installed", place="--repo", hint="install git, or use --attach"
+        )
     with tempfile.TemporaryDirectory(prefix="replan-") as data:
         own = [git, f"--git-dir={data}"]
         try:
@@ -140,7 +142,9 @@ def _list_files(repository: str) -> list[str]:
             options = ("--others", "--exclude-standard", "-z")
             listed = _run([*own, f"--work-tree={folder.absolute()}", "ls-files", *options], folder)
         except (OSError, subprocess.SubprocessError) as error:
-            raise UsageProblem(f"git cannot list its files: {error}", place=repository, hint="use --attach") from None
+            raise UsageProblem(
+                f"git cannot list the files of this folder: {error}", place=repository, hint="use --attach"
+            ) from None
     names = listed.decode(errors="replace").split("\0")
     return sorted(name for name in names if name and not name.endswith("/") and name.isprintable())
 

@@ -63,7 +63,7 @@ class EditedMeanwhile(UsageProblem):
 
     def __init__(self, run: str, what: str, changes: list[str]) -> None:
         self.changes = changes
-        hint = f"edit it again with `{program()} edit {run}`"
+        hint = f"edit the plan again with `{program()} edit {run}`"
         super().__init__(f"the plan was changed meanwhile: {what}", place=run, hint=hint)
 
 
@@ -193,7 +193,7 @@ class OpenResult(OpenPlan):
     def about(self) -> Iterator[str]:
         """The lines that tell the person what the plan is, what it lacks, and what every plan must keep."""
         verdict = self.plan.node.verdict
-        what = "The plan" if self.review or (verdict and verdict.passed) else "The best draft, not proved,"
+        what = "The plan" if self.review or (verdict and verdict.passed) else "The best draft (not proved)"
         yield f"{what} of run {self.run}, revision {self.revision}. Comments are ignored."
         if self.review:
             yield "A person is asked to approve this plan. If you edit it, you also approve it."
@@ -259,18 +259,20 @@ async def open_plan(poster: "Opener", run: str) -> OpenPlan:
     await check_own(poster, run, "edit RUN")
     loaded = await poster.read(run)
     state = await poster.with_inbox(run, loaded)
-    hint = f"`{program()} show {run}` shows it"
+    hint = f"`{program()} show {run}` shows the run"
     if isinstance(state, PlanningState):
         if missing := loaded.kind.missing(state, poster.registry):
             names = " and ".join(missing)
-            raise UsageProblem(f"its guards need the plug-in {names}", place=run, hint="pass it with --plugins FILE.py")
+            raise UsageProblem(
+                f"the guards of this run need the plug-in {names}", place=run, hint="pass it with --plugins FILE.py"
+            )
         plan = plan_edits.editable_plan(state)
         if isinstance(plan, str):
             raise UsageProblem(plan, place=run, hint=hint)
         guard = make_step_guard(state.config.workflow, plan.node.step, poster.registry.guards)
         return OpenResult(run, plan_edits.revision_of(state), len(state.edits), plan.value, state, plan, guard)
     if not isinstance(state, State):
-        raise UsageProblem("only a run that makes or executes a plan can be edited", place=run, hint=hint)
+        raise UsageProblem("only the plan of a planning run or an execution can be edited", place=run, hint=hint)
     if state.replan is not None and state.replan.edit is not None:
         changes = plan_diff(rest_edits.rest_of_plan(state), json.loads(state.replan.edit.plan))
         raise EditedMeanwhile(run, rest_edits.edit_problem(state), changes)

@@ -95,7 +95,7 @@ class Engine(Driver):
     async def _first(self, prepared: PreparedRun, run: str) -> Any:
         """Return the first event of a new run.
 
-        It says who starts the run, and has the servers, reminders and limits.
+        The event says who starts the run, and has the servers, reminders and limits.
         """
         kind = self.kinds.named(prepared.kind)
         first = self.record_servers(kind, prepared.first(run, self.clock.now()))

@@ -143,9 +143,9 @@ class ExecutionOptions:
     r_max: int | None = None
     """The largest `total_retry_budget` of a plan. None uses the value of its planning run, or 100."""
     workflow: str | None = None
-    """The workflow of the planning runs that replan; None uses the workflow of the plan's own run, or `search`."""
+    """The workflow that makes new plans; None uses the workflow of the plan's own run, or `search`."""
     limits: RunLimits = field(default_factory=RunLimits)
-    """The limits of the execution, including its replans."""
+    """The limits of the execution, including its new plans."""
 
 
 def prepare_to_execute(
@@ -337,7 +337,7 @@ def _with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
 def _check(options: ExecutionOptions) -> None:
     if options.approval not in get_args(Approval):
         hint = f"use {' or '.join(get_args(Approval))}"
-        raise UsageProblem(f"{options.approval!r} is not a way to approve", place="approve", hint=hint)
+        raise UsageProblem(f"unknown approval {options.approval!r}", place="approve", hint=hint)
     if options.level is not None and options.level not in LEVELS:
         raise UsageProblem(f"there is no level {options.level!r}", place="level", hint=f"use {' or '.join(LEVELS)}")
     if options.r_max is not None and options.r_max < 1:

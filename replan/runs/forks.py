@@ -175,7 +175,7 @@ def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: 
         place = int(at) if at.isascii() and at.isdigit() else _place_of_attempt(loaded.records, at, run)
         if not 1 <= place <= loaded.seq:
             cause = f"the run has the records 1 to {loaded.seq}, and no record {place}"
-            raise UsageProblem(cause, place="at", hint=f"`{program()} log {run}` lists them")
+            raise UsageProblem(cause, place="at", hint=f"`{program()} log {run}` lists the records")
     else:
         place = max(shown, default=going_on[-1])
         end = _common(loaded).finished

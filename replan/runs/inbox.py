@@ -287,7 +287,9 @@ FIRST_COUNTS = "the first answer counts"
 
 
 def _earlier_in_words(stands: str | None) -> str:
-    return "it was declined before" if stands is None else f"it was answered before: {stands[:SHOWN_MAX]!r}"
+    if stands is None:
+        return "the question was declined before"
+    return f"another answer was given before: {stands[:SHOWN_MAX]!r}"
 
 
 P = TypeVar("P")

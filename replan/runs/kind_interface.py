@@ -120,7 +120,7 @@ class Offer:
         least, worth = self.config.clients.ceilings["stop_below"], least_value(order_limits)
         if worth is not None and least is not None and worth < least:
             hint = "clients.stop_below in the server's config.yaml sets this minimum; the command line may go below it"
-            raise UsageProblem(f"clients may not go below {least:g}", place="stop_below", hint=hint)
+            raise UsageProblem(f"clients may not set less than {least:g}", place="stop_below", hint=hint)
 
 
 def choose(
@@ -293,7 +293,7 @@ def _load_interface(kind: str, path: str) -> KindInterface | str:
     else:
         if isinstance(found, KindInterface):
             return found
-        cause = f"is of type {type(found).__name__}, not a KindInterface"
+        cause = f"the object is of type {type(found).__name__}, not a KindInterface"
     return str(UsageProblem(cause, place=f"{path} (the interface of the kind {kind})", hint="uninstall or repair it"))
 
 

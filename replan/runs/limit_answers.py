@@ -72,5 +72,5 @@ async def check_budget_allows(journal: Journal[Any], run: str, question: Questio
     for budget, spent in await journal.budgets_today(run):
         if limit := budget.shortfall(spent + needs, needs):
             spent_out = HomeBudgetSpent(limit, None, budget)
-            hint = "the owner of the home can raise it there; otherwise the run continues when the next day begins"
+            hint = "the owner of the home can raise the budget; otherwise the run continues when the next day begins"
             raise UsageProblem(spent_out.why, place=f"{run}/{question.request.question_id}", hint=hint)

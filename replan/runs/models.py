@@ -186,7 +186,8 @@ def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], 
             missing = parse_model_spec(spec.missing) if isinstance(spec, RecordingSpec) else spec
             variable = PROVIDERS[missing.provider].address if isinstance(missing, Named) else ""
             cause = f"the model of run {run} was at {before}, and is now at {address or 'no server'}"
-            hint = f"set it to {before} again, or use the other server with `{program()} resume {run} -m {name}`"
+            resume = f"`{program()} resume {run} -m {name}`"
+            hint = f"set this variable to {before} again, or use the other server with {resume}"
             raise UsageProblem(cause, place=variable, hint=hint)
 
 
@@ -377,10 +378,10 @@ def make_plugin_model(spec: PluginSpec, environment: Mapping[str, str]) -> "Plug
     except UsageProblem:
         raise
     except Exception as error:
-        cause = f"cannot make the model {spec.rest!r}: {type(error).__name__}: {error}"
+        cause = f"the plug-in cannot make the model {spec.rest!r}: {type(error).__name__}: {error}"
         raise UsageProblem(cause, place=place, hint="uninstall or repair it") from error
     if not all(hasattr(model, name) for name in ("name", "complete", "aclose")):
-        cause = f"returned a value of type {type(model).__name__}, not a model"
+        cause = f"the plug-in returned a value of type {type(model).__name__}, not a model"
         raise UsageProblem(cause, place=place, hint="uninstall or repair it")
     return PluggedInModel(model, spec.prefix)
 

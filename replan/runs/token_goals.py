@@ -63,8 +63,8 @@ def _tokens(texts: str | Iterable[str], place: str) -> tuple[str, ...]:
     parts = (part.strip() for text in ([texts] if isinstance(texts, str) else texts) for part in text.split(","))
     tokens = tuple(dict.fromkeys(part for part in parts if part))
     if len(tokens) > TOKENS_MAX or any(len(token) > TOKEN_CHARACTERS_MAX for token in tokens):
-        hint = f"at most {TOKENS_MAX:,} tokens of {TOKEN_CHARACTERS_MAX} characters"
-        raise UsageProblem("too many tokens, or a token that is too long", place=place, hint=hint)
+        hint = f"use at most {TOKENS_MAX:,} tokens of {TOKEN_CHARACTERS_MAX} characters"
+        raise UsageProblem("there are too many tokens, or a token is too long", place=place, hint=hint)
     return tokens
 
 

@@ -230,8 +230,8 @@ def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterat
     for name, in_row, expected in (
         ("status", row.summary.status, summary.status),
         ("detail", row.summary.detail, summary.detail),
-        ("beginning of the wait", row.summary.waiting_since, summary.waiting_since),
-        ("time to wake it", row.summary.next_wake, summary.next_wake),
+        ("start of waiting", row.summary.waiting_since, summary.waiting_since),
+        ("wake-up time", row.summary.next_wake, summary.next_wake),
         ("nearest limit", row.summary.near, summary.near),
         ("time of the last change", row.updated, last.at),
     ):
@@ -240,7 +240,7 @@ def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterat
     yield from _question_differences(row.summary.asks, summary.asks)
     # A journal of the first version had no agenda. Its upgrade entered all unfinished runs as due at once.
     if agenda != summary.due and not (agenda == 0.0 and summary.due is not None):
-        yield _difference("time at which hosts take it up", agenda, summary.due)
+        yield _difference("due time in the agenda", agenda, summary.due)
 
 
 def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:

@@ -104,7 +104,7 @@ class Kinds:
 
         kind = entry.load()
         if not isinstance(kind, Kind):
-            raise UsageProblem(f"is of type {type(kind).__name__}, not a Kind", place=entry.place)
+            raise UsageProblem(f"the object is of type {type(kind).__name__}, not a Kind", place=entry.place)
         if kind.name != name:
             raise UsageProblem(
                 f"the kind is named {kind.name!r}", place=entry.place, hint="give the entry point the same name"

@@ -112,11 +112,11 @@ class ClientTools(Config):
     """A tool set with which clients may execute plans."""
 
     file: str
-    """The path of the tools file; it begins at the config's folder."""
+    """The path of the tools file, relative to the config file's folder."""
     workspace: str
-    """The folder that the tools work in; its path begins at the config's folder."""
+    """The folder that the tools work in, relative to the config file's folder."""
     approve: Literal["each", "risky", "none"] = "risky"
-    """Which calls of tools a person approves first: on the command line or on the web page."""
+    """Which tool calls need a person's approval, on the command line or on the web page."""
 
 
 @with_limits(CEILINGS, max_calls=200)
@@ -127,15 +127,21 @@ class ClientsEntry(Config):
     """
 
     workflows: Mapping[str, str] = Field(default_factory=dict)
-    """Workflow files by the name that clients use, beside the shipped ones. A path begins at the config's folder."""
+    """Workflow files in addition to the shipped files, by the names that clients use. Paths start at the config's
+    folder.
+    """
     policies: Mapping[str, str] = Field(default_factory=dict)
-    """Policy files for forks, by the name that clients use, beside the shipped ones. Paths are as for `workflows`."""
+    """Policy files for forks in addition to the shipped files, by the names that clients use. Paths start at the
+    config's folder.
+    """
     models: Mapping[str, str] = Field(default_factory=dict)
-    """Models by the name that clients use, in the form of `--model`, beside the templates and the home's own model."""
+    """Models in the form of `--model`, by the names that clients use. Templates and the home's own model are always
+    offered.
+    """
     tools: Mapping[str, ClientTools] = Field(default_factory=dict)
-    """Tool sets by the name that clients use. Clients execute plans only if the server allows it."""
+    """Tool sets, by the names that clients use. Clients execute plans only if the server allows it."""
     tenant: str = ""
-    """The tenant of the runs that clients start, which they cannot choose; empty if there is no tenant."""
+    """The tenant of the runs that clients start; empty for no tenant. Clients cannot choose it."""
     runs_at_once: int = Field(default=4, ge=1)
     """The largest number of active runs of one client. Runs that wait for a person are not counted."""
     runs_per_day: int = Field(default=100, ge=1)
@@ -158,7 +164,7 @@ class ClientsEntry(Config):
                 hint = (
                     f"clients.{name} in the server's config.yaml sets this maximum; the command line may go beyond it"
                 )
-                raise UsageProblem(f"clients may not go above {most:,}", place=name, hint=hint)
+                raise UsageProblem(f"clients may not set more than {most:,}", place=name, hint=hint)
 
 
 class UserConfig(Config):
@@ -174,7 +180,7 @@ class UserConfig(Config):
     model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict)
     """The settings of calls by model. Settings of workflows and options take precedence."""
     charge_gateway_errors: bool = True
-    """Whether calls that a gateway answers with 502 or 504 stay charged. Calls on this machine never do."""
+    """Whether calls that a gateway answers with 502 or 504 stay charged. Calls to this machine never stay charged."""
     home_budget: HomeBudgetEntry = Field(default_factory=HomeBudgetEntry)
     """The amount that all runs of the home together may use in a UTC day; no limit if missing."""
     tenants: Mapping[str, HomeBudgetEntry] = Field(default_factory=dict)
@@ -184,7 +190,7 @@ class UserConfig(Config):
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
     """The choices and limits of clients of `replan serve` and `replan mcp`."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    """Python files with guards and generators of the user's own. A relative path begins at the config file's folder."""
+    """Python files with guards and generators of the user's own. Relative paths start at the config file's folder."""
 
     @model_validator(mode="after")
     def _names_of_tenants(self) -> Self:

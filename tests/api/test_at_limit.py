@@ -52,7 +52,7 @@ async def test_a_client_raises_a_limit_only_up_to_the_ceiling_and_the_command_li
         engine = replace(home, asks=True)
         question = await _waiting(engine, environment)
         for via in ("api", "mcp", "web"):
-            with pytest.raises(UsageProblem, match="clients may not go above 3") as refused:
+            with pytest.raises(UsageProblem, match="clients may not set more than 3") as refused:
                 await engine.answer(question, "5 more calls", via=via)
             assert "clients.max_calls" in refused.value.hint
             with pytest.raises(UsageProblem, match="clients may not use the model 'gpt-5'"):

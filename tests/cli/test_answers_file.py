@@ -99,7 +99,9 @@ def test_a_file_without_an_answer_and_a_file_beside_an_answer_are_refused(replan
     run = asking()
     file = answers(tmp_path, f"answers:\n- questions: [{run}/q1]\n  answer:\n")
     assert_refused(replan("answer", "--file", file), "the file has no answer")
-    assert_refused(replan("answer", f"{run}/q1", "x", "--file", file), "cannot be used with other arguments")
+    assert_refused(
+        replan("answer", f"{run}/q1", "x", "--file", file), "this option cannot be used with other arguments"
+    )
     assert_refused(replan("answer", "--file", tmp_path / "none.yaml"), "no such file")
     both = replan("questions", "--export", "--json")
     assert (both.exit_code, "leave one of the two out" in both.stderr) == (2, True)

@@ -114,7 +114,7 @@ def test_what_is_rejected_opens_again_with_the_findings_and_the_text_is_kept(rep
     assert "# > - plan.unbound: no tool implements generator 'third'" in seen[1]
     assert "# > - the edited plan:" in seen[2]
     assert "not YAML" in seen[2]
-    assert seen[2].count("# > Rejected") == 1
+    assert seen[2].count("# > The edit was rejected") == 1
     assert "is unchanged" in result.stderr
     kept = re.search(r"your text is kept in (\S+)", result.stderr)[1]
     assert "generator: second:" in Path(kept).read_text()
@@ -231,7 +231,7 @@ def test_an_edited_draft_makes_a_run_without_a_plan_a_success(replan, planned, e
     assert shown(replan, run)["outcome"] != "success"
     result = replan("edit", run)
     assert result.exit_code == 0, result.stderr
-    assert seen[0].startswith(f"# > The best draft, not proved, of run {run}")
+    assert seen[0].startswith(f"# > The best draft (not proved) of run {run}")
     assert "# > plan.goal_unreachable" in seen[0] or "# > plan.precondition_unsatisfied" in seen[0]
     value = shown(replan, run)
     assert (value["outcome"], value["proved"]) == ("success", True)

@@ -148,7 +148,7 @@ def test_on_a_terminal_no_goes_on_to_the_next_one(in_terminal, problem, ollama):
 def test_doctor_shows_the_same_list(replan, ollama):
     checks = {item["name"]: item for item in json.loads(replan("doctor", "--json").stdout)["checks"]}
     assert checks["model"]["ok"]
-    assert checks["model"]["found"].startswith("none is named; ")
+    assert checks["model"]["found"].startswith("no model is named; ")
     assert "-m ollama:qwen3:8b (Ollama on this machine)" in checks["model"]["found"]
     assert "template:NAME (bug, feature, refactoring, performance, decide)" in checks["model"]["found"]
 

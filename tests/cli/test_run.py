@@ -235,7 +235,7 @@ async def test_the_first_interrupt_waits_for_replies_and_the_second_for_nothing(
     signals = Signals()
     [note] = await raised(signals, signal.SIGINT)
     assert "at most until their time limits" in note
-    assert "nothing is cancelled" in note
+    assert "cancels nothing" in note
     assert (signals.code, signals.stop.requested.is_set(), signals.stop.forced.is_set()) == (130, True, False)
     assert signals.stop.grace is None
 

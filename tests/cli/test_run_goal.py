@@ -93,7 +93,7 @@ def test_the_library_plans_for_a_goal_and_does_it(tools, tmp_path, home):
         library.solve(goal="publish", tools=file, home=library.MEMORY)
     with pytest.raises(library.UsageProblem, match="goal: both a problem and a goal are given"):
         library.solve("A text.", goal="published", tools=file, home=library.MEMORY)
-    with pytest.raises(library.UsageProblem, match="holds: has an effect only with a goal"):
+    with pytest.raises(library.UsageProblem, match="holds: this argument has an effect only with a goal"):
         library.solve("A text.", holds="repository", tools=file, home=library.MEMORY)
 
 
@@ -107,9 +107,9 @@ REFUSED = {
     ),
     "an empty goal": (("--goal", " , "), "--goal: the goal has no token", ""),
     "a problem too": (("p.md", "--goal", "works"), "--goal: both a goal and a problem are given", "leave one"),
-    "no goal": (("--holds", "works"), "--holds: has an effect only with --goal", ""),
+    "no goal": (("--holds", "works"), "--holds: this option has an effect only with --goal", ""),
     "neither": ((), "PROBLEM: this argument is missing", "run --help"),
-    "files": (("--goal", "works", "--attach", "a.md"), "--attach: cannot be used with --goal", ""),
+    "files": (("--goal", "works", "--attach", "a.md"), "--attach: this option cannot be used with --goal", ""),
     "a workflow that does not": (("--goal", "works", "-w", "single"), "has the generator `ToolPlanGenerator`", ""),
 }
 

@@ -203,7 +203,7 @@ async def test_a_run_asks_how_to_go_on_when_the_budget_is_used_up(autojump_clock
                 UsageProblem, match=r"used up \(1 call a day, UTC; home_budget in config.yaml\)"
             ) as refused:
                 await engine.answer("first/q1", "go on", via=via)
-            assert "the owner of the home can raise it" in refused.value.hint
+            assert "the owner of the home can raise the budget" in refused.value.hint
         assert (await engine.resume("first")).status == "waiting"
         assert [item["id"] for item in await _asked(engine)] == ["first/q1"], "it is not asked again"
     async with home.engine(budget=HomeBudget(calls=2), asks=True) as engine:

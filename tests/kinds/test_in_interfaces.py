@@ -67,7 +67,7 @@ def test_a_program_admits_an_order_and_the_run_is_driven_like_any_other(home, mo
     ("path", "problem"),
     [
         ("tests.support.poems:NOTHING", "cannot be loaded: AttributeError"),
-        ("tests.support.poems:STYLES", "is of type dict, not a KindInterface"),
+        ("tests.support.poems:STYLES", "the object is of type dict, not a KindInterface"),
         ("tests.support.no_poems:INTERFACE", "cannot be loaded: ModuleNotFoundError"),
     ],
 )

@@ -130,8 +130,8 @@ def test_a_model_of_our_packages_is_stored_and_shown_as_it_is_written():
     ("model", "cause"),
     [
         ("echo:unknown", "--model: there is no such echo (name another)"),
-        ("echo:odd", "replan.models echo (from loud-echoes): cannot make the model 'odd': ValueError: odd"),
-        ("echo:none", "replan.models echo (from loud-echoes): returned a value of type str, not a model"),
+        ("echo:odd", "replan.models echo (from loud-echoes): the plug-in cannot make the model 'odd': ValueError: odd"),
+        ("echo:none", "replan.models echo (from loud-echoes): the plug-in returned a value of type str, not a model"),
         (
             "lone:x",
             "replan.models lone (from loud-echoes): is the function lonely(), and should be a function make",

@@ -33,7 +33,7 @@ def questions(invocation: Invocation, run_id: str | None, *, last: bool, export:
     if last:
         require_one_run("questions", run_id, last=last)
     if export and as_json:
-        raise UsageProblem("cannot be used with --json", place="--export", hint="leave one of the two out")
+        raise UsageProblem("this option cannot be used with --json", place="--export", hint="leave one of the two out")
     from actors.run.open_question import choices
     from actors.run.words import reason_in_words
     from actors.values.lines import line, verbatim
@@ -98,7 +98,7 @@ _ANSWER = examples(
 @click.command(epilog=_ANSWER)
 @click.argument("question", metavar="QUESTION|--last", required=False, shell_complete=complete_question)
 @click.argument("text", required=False)
-@click.option("--last", is_flag=True, help="Answer the newest run's question; if several are open, name its ID.")
+@click.option("--last", is_flag=True, help="Answer the newest run's question; if it has several, give the ID of one.")
 @click.option("--decline", is_flag=True, help="Decline the question, which says what happens then.")
 @click.option("--file", metavar="FILE", help="Post the answers in a file from `questions --export`; - reads stdin.")
 @json_option
@@ -122,7 +122,9 @@ def answer(
     if file is not None:
         if question is not None or text is not None or last or decline:
             raise UsageProblem(
-                "cannot be used with other arguments", place="--file", hint="write all answers into the file"
+                "this option cannot be used with other arguments",
+                place="--file",
+                hint="write all answers into the file",
             )
         import trio
 

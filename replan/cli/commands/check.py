@@ -97,7 +97,9 @@ def check(
     toolset, compare = _comparison(tools, workspace) if world else (None, None)
     if not world and (tools or workspace):
         raise UsageProblem(
-            "has an effect only with --world", place="--tools" if tools else "--workspace", hint="add --world"
+            "this option has an effect only with --world",
+            place="--tools" if tools else "--workspace",
+            hint="add --world",
         )
     guards += tuple(toolset.guards) if toolset is not None else ()
     standard = Standard(level=level, assurance=assurance or "strong_cyclic", r_max=r_max, guard_catalog=guards)
@@ -136,7 +138,7 @@ def check_assurance(level: str) -> None:
     """Raise `UsageProblem` if `--assurance` is given at a level that does not check failures."""
     if level != "expansive":
         hint = "add --level expansive"
-        raise UsageProblem(f"the level {level} checks no failures of steps", place="--assurance", hint=hint)
+        raise UsageProblem(f"the level {level} does not check failures of steps", place="--assurance", hint=hint)
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024

@@ -50,7 +50,7 @@ _RESUME = examples(
 def resume(
     invocation: Invocation, /, run_id: str | None, *, last: bool, model: str | None, strict: bool, **limits: Any
 ) -> int:
-    """Continue a RUN after its last record. RUN is an id, or the first six characters of an id.
+    """Continue a RUN after its last record. RUN is an id, or at least its first six characters.
 
     No answered call is repeated. A run that has used up its budget continues only with larger limits; a run that has
     failed needs no option. If the run waits for its provider, the provider is asked at once. If the run cannot
@@ -241,7 +241,7 @@ def fork(
     its own. Earlier replies and verdicts are reused. Open calls are made again, and open questions are asked again.
     What tools have done is not undone. The fork asks before it repeats a call that is not repeatable. If the kind of
     run takes values, --set gives values for the fork. For an execution, a folder is made with the files of a snapshot.
-    It is a git worktree, or a copy if the workspace is not a repository and has not changed since.
+    It is a git worktree, or a copy if the workspace is not a repository and has not changed since the snapshot.
     """
     require_one_run("fork", run_id, last=last)
     import trio

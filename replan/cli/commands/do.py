@@ -78,8 +78,7 @@ def do(
     """Plan the PROBLEM in a file, or - for standard input, and execute the plan with your tools; or plan for a --goal.
 
     This starts two runs: one plans, and one executes the plan. The plan may only name what the tools file implements.
-    Limits hold for each run. If planning needs your answer, answer, resume the run, and execute its plan: the commands
-    are printed.
+    Limits hold for each run. If planning waits for your answer, the commands to answer, resume and execute are printed.
     """
     import trio
 
@@ -159,7 +158,7 @@ async def _do(invocation: Invocation, request: RunRequest, options: ExecutionOpt
         if not result.succeeded or not isinstance(result, Result) or result.plan is None or signals.code is not None:
             code = await show_result(engine, kind, result, signals, invocation)
             if result.status != "finished" or result.succeeded:
-                notice(f"then execute its plan with: {_command(run, options, model)}")
+                notice(f"then execute the plan with: {_command(run, options, model)}")
             return code
         _show(invocation, [BLANK, *accepted_lines(result, full=False), BLANK])
         return await _execute(engine, invocation, run, options, model)

@@ -52,7 +52,7 @@ def edit(
     """
     require_one_run("edit", run_id, last=last)
     if prints and file is not None:
-        raise UsageProblem("cannot be used with --print", place="--file", hint="leave one of the two out")
+        raise UsageProblem("this option cannot be used with --print", place="--file", hint="leave one of the two out")
     import trio
 
     from replan.cli.plan_editor import get_edit, text_of

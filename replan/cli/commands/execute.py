@@ -54,7 +54,7 @@ EXAMPLES = ("repair", "detour")
     "-w",
     "--workflow",
     shell_complete=complete_workflow,
-    help="The workflow that replans; default: the one that made the plan, or search.",
+    help="The workflow that makes new plans; default: the workflow that made this plan, or search.",
 )
 @click.option("--level", type=LEVELS, help="Prove the plan at this level.")
 @click.option("--r-max", type=click.IntRange(min=1), metavar="N", help="The most attempts that a plan may budget for.")
@@ -77,15 +77,17 @@ def execute(
 ) -> int:
     """Execute the plan of a planning RUN, or of a file (- for standard input), step by step, with your tools.
 
-    The tools file names what does the work of each generator and guard of the plan. That is a program, a function, an
-    MCP tool, a coding agent, a model or a person. The plan is proved again before anything runs. After a failure, the
-    plan says what follows. If the plan says nothing, the policy decides, and Replan makes a new plan.
+    The tools file says what does the work of each generator and guard of the plan: a program, a function, an MCP tool,
+    a coding agent, a model or a person. The plan is proved again before anything runs. After a failure, the plan says
+    what follows. If the plan says nothing, the policy decides, and Replan makes a new plan.
 
     The result of each goal goes to stdout, everything else to stderr. Ctrl-C parks the run and prints how to resume it.
     """
     check_one_named("plan", plan, example, "name a planning run, a file with a plan, or --example NAME")
     if detach and dry_run:
-        raise UsageProblem("cannot be used with --dry-run", place="--detach", hint="leave one of the two out")
+        raise UsageProblem(
+            "this option cannot be used with --dry-run", place="--detach", hint="leave one of the two out"
+        )
     import trio
 
     from actors.execution.outline import outline_lines, outline_of

@@ -76,7 +76,10 @@ _COPY = examples(
 @click.command(epilog=_COPY, short_help="Copy runs to another journal; --delete deletes them here.")
 @click.argument("urls", metavar="[SOURCE] TARGET", nargs=-1, required=True)
 @click.option(
-    "--older-than", type=Duration(), metavar="TIME", help="Copy only runs unchanged for this time, such as 12h."
+    "--older-than",
+    type=Duration(),
+    metavar="TIME",
+    help="Copy only runs that were not changed for this time, such as 12h.",
 )
 @click.option("--ended", is_flag=True, help="Copy only runs that have ended, even if they could be reopened.")
 @click.option(
@@ -96,9 +99,9 @@ def copy(
     """Copy runs that nobody drives from SOURCE (by default, the journal in use) to TARGET, with today's spending.
 
     Each run is marked as moved in SOURCE: it can be shown there, and nobody can drive it or post to it any more.
-    Without an option, all runs are copied. With an option, only ended runs are copied, with the runs of their steps;
-    with --older-than, only final ones. The command can be repeated, also after it was killed. Exit 0: all are in
-    TARGET; 8: some are driven or cannot be copied.
+    Without an option, all runs are copied. With an option, only ended runs and their child runs are copied. With
+    --older-than alone, only runs that cannot be reopened are copied. The command can be repeated, even after it was
+    killed. Exit 0: all runs are in TARGET; 8: some runs are driven or cannot be copied.
     """
     from replan.cli.journals import copy_between
     from replan.runs.retention import RunChoice
@@ -107,12 +110,14 @@ def copy(
     if len(urls) > 2:
         raise UsageProblem("more than two journals are named", place="TARGET", hint="write [SOURCE] TARGET")
     if names and (ended or older_than is not None):
-        raise UsageProblem("cannot be used with --older-than or --ended", place="--run", hint="leave them out")
+        raise UsageProblem(
+            "this option cannot be used with --older-than or --ended", place="--run", hint="leave them out"
+        )
     before = None if older_than is None else time.time() - older_than
     choice = RunChoice(names, before, ended=ended)
     if delete and choice == RunChoice():
         hint = "add --older-than 30d, --ended or --run RUN"
-        raise UsageProblem("needs a choice of runs", place="--delete", hint=hint)
+        raise UsageProblem("this option needs a choice of runs", place="--delete", hint=hint)
     source = urls[0] if len(urls) == 2 else journal_url()
     return copy_between(source, urls[-1], choice, delete=delete, as_json=as_json)
 
@@ -196,7 +201,7 @@ _PRUNE = examples(
     type=Duration(),
     metavar="TIME",
     required=True,
-    help="Delete only runs unchanged for this time, such as 12h.",
+    help="Delete only runs that were not changed for this time, such as 12h.",
 )
 @click.option("--ended", is_flag=True, help="Also delete runs that ended without a plan and could be reopened.")
 @click.option("--dry-run", is_flag=True, help="List the runs, and delete nothing.")

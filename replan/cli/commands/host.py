@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @common
 @click.pass_obj
 def host(invocation: Invocation, *, fair: bool, health_port: int | None, as_json: bool) -> int:
-    """Serve the home: drive all of its runs that nobody drives, and those that `replan run` hands over.
+    """Serve the home: drive all its runs that no other process drives, including new runs from `replan run`.
 
     Prints a line for each event. A run that waits for an answer costs nothing; `replan answer` wakes it. Ctrl-C or
     SIGTERM parks all runs, with at most 10 s for replies in flight. The next host resumes them. A second Ctrl-C exits

@@ -60,7 +60,9 @@ def run(invocation: Invocation, /, problem: str | None, *, dry_run: bool, detach
     at once.
     """
     if detach and dry_run:
-        raise UsageProblem("cannot be used with --dry-run", place="--detach", hint="leave one of the two out")
+        raise UsageProblem(
+            "this option cannot be used with --dry-run", place="--detach", hint="leave one of the two out"
+        )
     import trio
 
     from actors.planning.prepare import PlanningInput

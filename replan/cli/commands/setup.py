@@ -88,7 +88,7 @@ def tools_text(programs: tuple[FoundProgram, ...]) -> str:
     ]
     for found in programs:
         rows += [
-            f"  {found.role}:  # because of {found.by}",
+            f"  {found.role}:  # chosen because of {found.by}",
             "    risk: none",
             f"    command: {json.dumps(found.words)}",
             "    environment: [PATH, HOME]",
@@ -162,7 +162,7 @@ def init(*, folder: Path, as_json: bool) -> int:
         named = [{"role": item.role, "command": list(item.words), "by": item.by} for item in programs]
         print_json({"written": written, "kept": kept, "programs": named})
     for item in programs:
-        notice(f"{item.role}: {' '.join(item.words)} (because of {item.by})")
+        notice(f"{item.role}: {' '.join(item.words)} (chosen because of {item.by})")
     notice(
         f"next: describe a problem in {problem}; `{program()} run {problem}` plans it, "
         f"`{program()} do {problem}` also executes the plan"
@@ -220,7 +220,7 @@ def completion(*, shell: str, as_json: bool) -> int:
 @json_option
 @common
 def version(*, as_json: bool) -> int:
-    """Print the version of this program; with --json also those of Python and of the journal's format."""
+    """Print the version of this program; with --json, also the versions of Python and of the journal's format."""
     from replan.cli.terminal.plain import print_json, print_text
 
     if as_json:

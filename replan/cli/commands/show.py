@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     "--older-than",
     type=Duration(),
     metavar="TIME",
-    help="With --waiting, only runs that have waited longer, such as 1h.",
+    help="With --waiting, list only runs that have waited longer than TIME.",
 )
-@click.option("--limit", type=click.IntRange(1, 1_000_000), metavar="N", help="The most runs to list.")
+@click.option("--limit", type=click.IntRange(1, 1_000_000), metavar="N", help="The largest number of runs to list.")
 @click.option(
     "--page", type=click.IntRange(1, 1_000_000), metavar="N", help="With --limit, the page to list; the first is 1."
 )
@@ -57,9 +57,9 @@ def runs(
 ) -> int:
     """List the runs, the newest first."""
     if older_than is not None and not waiting:
-        raise UsageProblem("has an effect only with --waiting", place="--older-than", hint="add --waiting")
+        raise UsageProblem("this option has an effect only with --waiting", place="--older-than", hint="add --waiting")
     if page is not None and limit is None:
-        raise UsageProblem("has an effect only with --limit", place="--page", hint="add --limit N")
+        raise UsageProblem("this option has an effect only with --limit", place="--page", hint="add --limit N")
     from actors.values.lines import line
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import print_json, print_row, print_table
@@ -113,7 +113,7 @@ _SHOW = examples(
 def show(
     ctx: click.Context, /, run_id: str | None, *, last: bool, prompt: str | None, as_json: bool, **views: bool
 ) -> int:
-    """Show the result of a RUN. RUN is an id, or the first six characters of an id."""
+    """Show the result of a RUN. RUN is an id, or at least its first six characters."""
     require_one_run("show", run_id, last=last)
     chosen_views = [name for name in ("tree", "plan", "mermaid", "events") if views[name]]
     if prompt is not None:
@@ -123,7 +123,7 @@ def show(
         raise UsageProblem("only one view can be shown", place=places, hint="keep one of the options")
     view = chosen_views[0] if chosen_views else "result"
     if as_json and view == "mermaid":
-        raise UsageProblem("cannot be used with --json", place="--mermaid", hint="leave one of the two out")
+        raise UsageProblem("this option cannot be used with --json", place="--mermaid", hint="leave one of the two out")
     invocation = ctx.find_object(Invocation)
     assert invocation is not None
     if prompt is not None:
@@ -238,7 +238,7 @@ _LOG = examples(
 @common
 @click.pass_obj
 def log(invocation: Invocation, run_id: str | None, *, last: bool, follow: bool, as_json: bool) -> int:
-    """Print the records of a RUN, a line each."""
+    """Print the records of a RUN, one line each."""
     require_one_run("log", run_id, last=last)
     from replan.cli.reading import read_home
 

@@ -92,7 +92,7 @@ def show(invocation: Invocation, name: str, *, as_json: bool) -> int:
 
 @workflow.command(short_help="Draw a workflow as text.", epilog=_GRAPH)
 @click.argument("name", shell_complete=complete_workflow)
-@click.option("--as-plan", is_flag=True, help="Print the workflow as a plan that `replan check` takes.")
+@click.option("--as-plan", is_flag=True, help="Print the workflow as a plan that `replan check` accepts.")
 @plugins_option
 @json_option
 @common
@@ -127,7 +127,7 @@ def graph(invocation: Invocation, name: str, *, as_plan: bool, as_json: bool) ->
     short_help="Print a JSON Schema, for editors.", epilog=examples("replan workflow schema > workflow.schema.json")
 )
 @click.argument("kind", type=click.Choice(["workflow", "prompts", "policy"]), default="workflow")
-@click.option("--json", "as_json", is_flag=True, help="Changes nothing: the schema is JSON.")
+@click.option("--json", "as_json", is_flag=True, help="This option changes nothing: the schema is always JSON.")
 @common
 def schema(kind: str, *, as_json: bool) -> int:
     """Print the JSON Schema of a workflow, prompts or policy file, for editors."""

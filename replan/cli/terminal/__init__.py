@@ -1,1 +1,1 @@
-"""Writes to a terminal, or to a pipe in its place, and reads answers from it."""
+"""Writes results and notices to a terminal or a pipe, and reads answers from a terminal."""

@@ -12,7 +12,7 @@ class Stream(Protocol):
     """The methods of a stream that this module uses."""
 
     def isatty(self) -> bool:
-        """Tell whether it is a terminal."""
+        """Return whether the stream is a terminal."""
 
     def fileno(self) -> int:
         """Return the file descriptor of the stream."""

@@ -67,7 +67,7 @@ def test_a_host_drives_a_detached_run_with_a_question_to_its_end(replan, hosting
         assert result.exit_code == 0
         assert [line.removeprefix("replan: ") for line in result.stderr.splitlines()[-2:]] == [
             f"a host drives the run: replan log {run} --follow",
-            f"its questions: replan questions {run}; answer one with: replan answer {run}/ID TEXT",
+            f"list its questions with: replan questions {run}; answer one with: replan answer {run}/ID TEXT",
         ]
         assert host.until("waiting")["question"] == f"{run}/q1"
         answered = replan("answer", f"{run}/q1", "3.12")

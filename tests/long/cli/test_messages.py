@@ -136,7 +136,7 @@ def test_a_run_goes_on_without_a_declined_answer(replan, two_questions):
     again = replan("answer", questions["g_recon"], "--decline", "--json")
     assert "was already declined" in again.stderr
     assert json.loads(again.stdout)["otherwise"].startswith(declined_end)
-    assert_refused(replan("answer", questions["g_recon"], "red"), "it was declined before")
+    assert_refused(replan("answer", questions["g_recon"], "red"), "the question was declined before")
     assert replan("answer", questions["g_analysis"], "3.12").exit_code == 0
     assert_refused(replan("answer", questions["g_analysis"], "--decline"), "'3.12'")
     assert json.loads(replan("resume", run, "--json").stdout)["outcome"] == "success"

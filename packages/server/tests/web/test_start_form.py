@@ -69,7 +69,7 @@ async def test_without_a_model_each_form_says_so_in_words_of_a_page_and_offers_t
         execution = (await web.browser.get("/new/execution")).text
         assert "none; after a failure, the run makes no new plan" in execution
         above = await cost(web, kind="execution", max_calls="100000")
-        assert "clients may not go above" in above, "the ceilings hold without a model too"
+        assert "clients may not set more than" in above, "the ceilings hold without a model too"
         refused = await web.post("/runs", {"problem": PROBLEM})
         assert refused.status_code == 422
         assert "model: no model is set" in refused.text
@@ -87,7 +87,7 @@ async def test_what_no_run_can_be_started_with_is_said_in_place_of_the_cost(web)
         ({"max_calls": "many"}, "max_calls: &#39;many&#39; is not a number"),
         ({"workflow": "serch"}, "did you mean &#39;search&#39;?"),
         ({"model": "nobody"}, "this server offers no model &#39;nobody&#39;"),
-        ({"max_calls": "100000"}, "clients may not go above"),
+        ({"max_calls": "100000"}, "clients may not set more than"),
     ):
         shown = await cost(web, **fields)
         assert said in shown, shown

@@ -20,7 +20,7 @@ RULES = {
         ({"at": "nowhere/r1.v1.a1"}, REFUSED, "the run has no attempt 'nowhere/r1.v1.a1'"),
         ({"at": MADE, "policy": "belief"}, REFUSED, "a fork of this kind of run cannot use another policy"),
         ({"at": MADE, "workflow": "search"}, REFUSED, "a fork of this kind of run cannot use another workflow"),
-        ({"at": MADE, "max_calls": 10**6}, REFUSED, "clients may not go above"),
+        ({"at": MADE, "max_calls": 10**6}, REFUSED, "clients may not set more than"),
         ({"at": MADE}, OK, ["given", ".gitattributes", "made"]),
         ({"at": SENT}, OK, ["given", ".gitattributes", "made", "log"]),
     ],
