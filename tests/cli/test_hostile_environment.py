@@ -141,7 +141,7 @@ def test_a_home_that_cannot_be_written_can_be_inspected(replan, home, problem, m
     assert {path.name: (path.stat().st_mtime_ns, path.stat().st_size) for path in home.iterdir()} == before
     refused = replan("run", problem, "-m", "template:bug")
     assert refused.exit_code == 2
-    assert "cannot be written" in refused.stderr
+    assert "you may not write in this folder" in refused.stderr
 
 
 def test_a_log_that_others_set_aside_is_followed(tmp_path):

@@ -38,7 +38,7 @@ def test_a_run_that_was_answered_elsewhere_is_not_copied_back_over_its_mark(repl
     back = replan("home", "copy", second, first)
     assert back.exit_code == 8
     assert f"run '{run}'" in back.stderr
-    assert "it stays in" in back.stderr
+    assert "the run stays in" in back.stderr
     shown = json.loads(replan("show", run, "--json").stdout)
     assert shown["status"] != "moved"
     resumed = replan("resume", run, "--no-input", "--json")

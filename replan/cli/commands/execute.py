@@ -77,8 +77,8 @@ def execute(
 ) -> int:
     """Execute the plan of a planning RUN, or of a file (- for standard input), step by step, with your tools.
 
-    The tools file says what does the work of each generator and guard of the plan: a program, a function, an MCP tool,
-    a coding agent, a model or a person. The plan is proved again before anything runs. After a failure, the plan says
+    The tools file says what does the work of each generator and guard. This is a program, a function, an MCP tool, a
+    coding agent, a model or a person. The plan is proved again before anything runs. After a failure, the plan says
     what follows. If the plan says nothing, the policy decides, and Replan makes a new plan.
 
     The result of each goal goes to stdout, everything else to stderr. Ctrl-C parks the run and prints how to resume it.
