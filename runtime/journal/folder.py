@@ -150,7 +150,7 @@ def _make_file(path: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    # A new name survives a loss of power once its folder is on disk.
+    # A new name survives a loss of power only after its folder was synced.
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -169,7 +169,7 @@ def explain(error: OSError, path: Path, use_another: str = USE_ANOTHER) -> Repla
 
 def _make(folder: Path) -> None:
     if not folder.parent.exists():
-        _make(folder.parent)  # As private as the folder: others could replace it through a parent that they may write.
+        _make(folder.parent)  # The parent is private too, because users who may write in it could replace the folder.
     try:
         folder.mkdir(mode=FOLDER_MODE)
     except FileExistsError:

@@ -314,7 +314,7 @@ class _MemoryJournal(Operations[E], MemoryCursors):
         return await self._commit("delete", lambda: self._store.delete(runs, now, dead))
 
     async def _commit(self, operation: str, commit: Callable[[], T]) -> T:
-        # As with a disk: a write that is cancelled before the commit writes nothing; after the commit the caller gets
+        # As with a disk, a write that is cancelled before the commit writes nothing. After the commit, the caller gets
         # the result.
         await trio.lowlevel.checkpoint()
         self._fault(operation, "before")

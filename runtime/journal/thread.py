@@ -162,7 +162,7 @@ class ConnectionThread(Generic[C]):
         return True
 
     def _call_soon(self, call: Callable[[], object]) -> None:
-        # If trio has crashed, its event loop takes no calls any more.
+        # If trio has crashed, its event loop accepts no more calls.
         with suppress(trio.RunFinishedError):
             self._token.run_sync_soon(call)
 
@@ -206,7 +206,7 @@ class GroupCommit(ABC, Generic[A]):
         job: ThreadJob[A, T] = ThreadJob(work, lambda _: trio.lowlevel.reschedule(task))
         self._waiting.append(job)
         if not (self._committing or self._due):
-            # The group does not start at once: other tasks that write in this pass of the scheduler join it.
+            # The group does not start at once, so that other tasks that write in this pass of the scheduler can join.
             self._due = True
             await trio.lowlevel.cancel_shielded_checkpoint()
             self._due = False

@@ -103,7 +103,7 @@ def _sentences(text: str) -> Iterator[tuple[str, float]]:
     for start, end in parts:
         yield text[start:end].strip(), 1.0
     for (start, middle), (_, end) in itertools.pairwise(parts):
-        # A part with a number of its own is no heading over the next part's number.
+        # A part that has a number is not a heading for the number of the next part.
         if not re.search(r"\d", _YEAR.sub("", text[start:middle])):
             yield text[start:end].strip(), 0.7
 

@@ -107,7 +107,7 @@ class Anchors:
             return 0
         return max(
             0, min(NUMBERS_MAX, (os.fstat(self._descriptor).st_size - 1) // SLOT_BYTES)
-        )  # The last may be short.
+        )  # The last slot may be incomplete.
 
     def _write(self, number: int, offset: int, content: bytes) -> None:
         if self._descriptor is None or not 0 < number <= NUMBERS_MAX:
@@ -118,7 +118,7 @@ class Anchors:
             self._give_up(error)
 
     def _give_up(self, error: OSError) -> None:
-        self._descriptor = None  # Closed where it was opened. A stale slot only says less.
+        self._descriptor = None  # `open_anchors` closes it. An old slot only proves less.
         _warn(str(error))
 
 

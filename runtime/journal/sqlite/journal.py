@@ -177,7 +177,7 @@ async def open_sqlite(
         ) as writing,
         open_thread("journal-reader", reader, explained) as reading,
     ):
-        # It is used on trio's thread, where it never waits, but opened on another, since opening may read the disk.
+        # The watcher never waits, so trio's thread uses it. Opening it may read the disk, so another thread opens it.
         with closing(await reading.do(lambda _: watcher())) as watching:
             allowed = budget or HomeBudget()
             with anchored as noted:
@@ -290,5 +290,5 @@ class _SqliteJournal(Operations[E], SqliteCursors):
     async def _check_end(self, head: RunHead) -> None:
         anchor = self._anchors.get(head.id, head.run)
         if anchors.is_ahead(anchor, head.tip):
-            # Its driver may have written more since then; what is in the journal now is at least what is noted.
+            # The driver may have written more since then. So the journal now has at least what the anchor has.
             anchors.check(head.run, anchor, (await self._look(lambda reader: reader.head(head.run))).tip)

@@ -284,7 +284,7 @@ def open_inspection(path: Path, now: float, use_another: str) -> Iterator[Inspec
     """
     try:
         with open_anchors(path, write=False) as noted:
-            # Before the snapshot: a driver may write more meanwhile.
+            # The anchors are read before the snapshot, because a driver may write more in between.
             anchored = Noted(noted.without(()), noted.count if noted.kept else None)
         with closing(schema.open_reader(path, None, BUSY_SECONDS)) as connection:
             if schema.is_current(connection, path):
@@ -305,7 +305,7 @@ def _inspect(connection: apsw.Connection, noted: Noted, now: float) -> Inspectio
         SqliteReader(connection, now),
         _problems(connection),
         [anchor.run for number, anchor in noted.anchors.items() if number not in numbers],
-        # Numbers are missing, or nothing tells whether the last ones are.
+        # A number is missing, or nobody knows whether the last numbers are missing.
         may_lack_deleted=noted.slots is None or len(known) < max(noted.slots, *known, 0),
         agenda=lambda head: _agenda(connection, head.id),
         check_end=noted.check_end,

@@ -58,7 +58,7 @@ def _link(previous: bytes, run: str, row: Stored) -> bytes:
     try:
         return link(previous, run, row)
     except (struct.error, TypeError):
-        return b""  # As above: verifying the last record of the row will report the error.
+        return b""  # Verifying the last record of the row will report the error.
 
 
 _ASKS = "(SELECT questions FROM asked WHERE asked.run = id)"
@@ -215,7 +215,7 @@ def _kinds(stored: str) -> Formats:
     try:
         kinds = json.loads(stored)
     except ValueError:
-        return {}  # Damaged: it is not known to drive anything.
+        return {}  # The row is damaged, so the host is treated as driving no kind.
     if not isinstance(kinds, dict):
         return {}
     return {kind: format for kind, format in kinds.items() if isinstance(format, int)}

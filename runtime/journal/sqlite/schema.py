@@ -209,7 +209,7 @@ def version_of(connection: apsw.Connection, path: Path) -> int:
     if application != APPLICATION_ID:
         raise JournalDamaged(str(path), "the file is a database, but not a journal")
     check_version(str(path), version)
-    # A trigger that somebody added would run inside every append.
+    # The tables are compared, because a trigger that somebody added would run in every append.
     if version < 1 or _tables(connection) != _expected_schema(version):
         raise JournalDamaged(str(path), "the tables differ from the tables of a journal")
     return int(version)
@@ -226,7 +226,7 @@ def check_unchanged(connection: apsw.Connection, path: Path) -> None:
 
 
 def _use_wal(connection: apsw.Connection, busy_seconds: float) -> None:
-    # SQLite does not wait for the lock here: two processes that open a new file at once would wait for each other.
+    # SQLite does not wait for the lock here, because two processes that open a new file could wait for each other.
     for _ in range(int(busy_seconds / BUSY_PAUSE)):
         try:
             connection.pragma("journal_mode", "wal")
@@ -254,7 +254,7 @@ def _upgrade(connection: apsw.Connection, path: Path) -> None:
 
 @cache
 def _expected_schema(version: int) -> list[str]:
-    # Created and read back, because SQLite rewrites the statement of an altered table.
+    # The tables are created and read back, because SQLite rewrites the statement of an altered table.
     with closing(apsw.Connection(":memory:")) as connection:
         for statement in chain.from_iterable((FIRST, *UPGRADES)[:version]):
             connection.execute(statement)

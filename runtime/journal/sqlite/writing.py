@@ -31,7 +31,7 @@ def _marks(columns: str) -> str:
 
 _ADMIT = f"INSERT INTO runs (id, {FIXED}, {CHANGING}) VALUES (?, {_marks(FIXED)}, {_marks(CHANGING)})"  # noqa: S608
 _UPDATE = f"UPDATE runs SET {CHANGING.replace(',', ' = ?,')} = ? WHERE id = ?"  # noqa: S608 -- names of our own
-_UPDATE_BUT_OWNER = _UPDATE.replace("owner = ?, ", "")  # Else SQLite writes the index of owners anew.
+_UPDATE_BUT_OWNER = _UPDATE.replace("owner = ?, ", "")  # Otherwise SQLite also updates the index of owners.
 _EXISTS = "SELECT EXISTS (SELECT 1 FROM runs WHERE run = ?), (SELECT coalesce(max(id), 0) FROM runs)"
 _AGENDA = (
     "INSERT INTO agenda (run, at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE"

@@ -97,7 +97,7 @@ def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> 
     if spec.default is None or others:
         return None
     attempts_left = questions_left(state, path) if spec.source == "user" else searches_left(state, path)
-    # A default that was assumed in an earlier round stays until it is replaced.
+    # A default that was assumed in an earlier round is kept until another value replaces it.
     is_assumed = bool(_computed_or_default(schema, path))
     unit = schema.unit(path)
     if (attempts_left and not is_assumed) or unit is None:
@@ -335,7 +335,7 @@ def acquisition_gate(state: State) -> Hop:
     if (task := first_task(state, schema, others)) is not None:
         return _decided("task", task)
     lost = [path for path in (*missing, *others) if schema.fields[path].required]
-    if lost:  # Nothing is left to do for them, so `retry_gate` ends the run.
+    if lost:  # No attempt is left for these fields, so `retry_gate` ends the run.
         why = f"no search or question is left for {lost[0]}"
         return _decided("task", PlannerDecision(action="ask_user", target_field=lost[0], reasoning=why))
     if (task := first_task(state, schema, chance_finds(state, schema))) is not None:

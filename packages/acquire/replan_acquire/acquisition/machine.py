@@ -143,7 +143,7 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
                 planner = changed(state.planner, last_observation=passages_of(event))
                 return changed(state, run=run, tool=event, planner=planner)
             case ClarificationRequested() if not event.node.startswith("tool:"):
-                # The common part asks about the outcome of a tool's call, and reads the answer.
+                # The common part of all kinds handles questions about the outcome of a tool's call.
                 return changed(state, run=run, question=event.question_id)
             case RequirementTold():
                 return _new_round(changed(state, run=run))

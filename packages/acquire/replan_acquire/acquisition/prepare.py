@@ -118,7 +118,7 @@ def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcqu
 
 def _read_given_values(profile: Profile, texts: Mapping[str, str]) -> dict[str, FieldValue]:
     values: dict[str, FieldValue] = {}
-    first = [path for path in texts if path in profile.bootstrap]  # Units of others may name them.
+    first = [path for path in texts if path in profile.bootstrap]  # Units of other fields may depend on these fields.
     for path in dict.fromkeys([*first, *texts]):
         schema = Schema(profile, PlannerState(values={name: (value,) for name, value in values.items()}))
         if path not in schema.fields:

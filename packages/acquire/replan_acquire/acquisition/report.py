@@ -244,7 +244,7 @@ def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResul
         return None
     text = compose_characters(passage.text)
     spans = find_quote(text, value.quote)
-    # The same words may stand twice. The words at the value's place count.
+    # The passage may have the same words twice. The words at the value's place are meant.
     begin, end = next(
         (span for span in spans if not value.place or _covers(passage.places, span, value.place)), spans[0]
     )

@@ -133,7 +133,7 @@ def _add_table(reading: _Reading, table: Table, place: str, depth: int) -> None:
         cells = [item._tc for item in row.cells]  # noqa: SLF001 - a merged cell is told by its element
         alone = len({id(item) for item in cells}) == 1
         texts = [_text(item) for item in (cells[:1] if alone else cells)]
-        # A name may span several columns. Nobody knows which column a value belongs to that spans several.
+        # A name may span several columns. If a value spans several columns, it is unclear to which column it belongs.
         heads = all(is_header(item["cells"]) for item in rows) and is_header(texts)
         merged = merged or (position > 1 if alone else not heads and _merges_values(cells, texts))
         places = [f"{place}, row {position}, column {column}" for column in range(1, len(texts) + 1)]

@@ -160,7 +160,7 @@ def _blocks(page: PageContent) -> Iterator[dict[str, Any]]:
         if text := _join_lines([item["text"] for item in inside]):
             top = min(item["top"] for item in inside)
             rest.append((top, {"kind": "text", "place": place_of(page.number, _bounding_box(inside)), "text": text}))
-    # The boxes keep the order of the layout. Each table stands before the first box that begins below it.
+    # The boxes keep the order of the layout. Each table comes before the first box that begins below the table.
     for top, block in rest:
         for table in [item for item in found if item[0] < top]:
             yield table[1]

@@ -235,7 +235,7 @@ def _build_index(folder: Path, files: tuple[FileStamp, ...], notices: tuple[str,
     passages: list[Passage] = []
     count = 0
     size = 0
-    with ThreadPoolExecutor(max_workers=READERS_MAX) as readers:  # Each waits for a process of its own.
+    with ThreadPoolExecutor(max_workers=READERS_MAX) as readers:  # Each thread waits for a process of its own.
         for read in readers.map(partial(read_file, folder), files):
             all_notices += read.notices
             for document in read.documents:

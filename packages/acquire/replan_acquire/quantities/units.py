@@ -397,7 +397,7 @@ def is_written_name(name: str) -> bool:
     prefix, unit, suffix = _registry().parse_unit_name(name)[0]
     if not prefix or name.lower().startswith(prefix):
         return True  # The prefix is written out, as in `kilometers`.
-    # The prefix is a symbol. Then the unit must be one too, as in `kWh`, or the name must be short.
+    # The prefix is a symbol. Then the unit must be a symbol too, as in `kWh`, or the name must be short.
     return not suffix and (name.endswith(_registry().get_symbol(unit)) or len(name) <= _SYMBOL_MAX)
 
 
