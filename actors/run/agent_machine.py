@@ -107,7 +107,7 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
         """End the run or ask a person, if the agent wishes to."""
         for wish in self.agent.decide(state):
             match wish:
-                case End() if not state.run.tools:  # A tool that is at work runs to its end.
+                case End() if not state.run.tools:  # An open call of a tool runs to its end.
                     return RunFinished(outcome=wish.outcome, why=make_storable(wish.why))
                 case Ask() if not _is_under_way(state.run, wish):
                     return ClarificationRequested(
@@ -199,7 +199,7 @@ def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
             return None
         case _:
             return ""
-    # The common run asks for the outcome of a tool's call. The agent gets the answer as the end of the call.
+    # Every kind of run asks about the outcome of a tool's call. The agent sees the answer as the end of the call.
     return None if _is_about_tool(node) else node
 
 

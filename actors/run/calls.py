@@ -284,7 +284,7 @@ def record_failure(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked
     """Return calls and ledger after a try got no reply: the try is counted, and its cost is charged or refunded."""
     name, earlier = event.request_id, calls.tries.get(event.call)
     refunded, bad_replies = event.refunded, 0 if earlier is None else earlier.bad_replies
-    unsent = refunded and parked  # The parking of the run held it back, so the provider was not tried.
+    unsent = refunded and parked  # The run was parked, so the call was not sent.
     tries = Tries(
         count=(0 if earlier is None else earlier.count) + (not unsent),
         waited=0.0 if earlier is None else earlier.waited,
@@ -319,7 +319,7 @@ def withdraw_calls(calls: Calls[C], ledger: Ledger, nodes: Collection[str]) -> C
 
 
 def end_calls(calls: Calls[C], ledger: Ledger, *, final: bool) -> CallsAndLedger:
-    """Return calls and ledger after the run's end. A reply to an open call is late from now on.
+    """Return calls and ledger after the run's end. After the end, a reply to an open call is a late reply.
 
     If the end is not final, the open calls are kept and are requested again when the run is reopened.
     """
@@ -364,7 +364,7 @@ class Received(NamedTuple, Generic[C]):
 def accept_reply(
     calls: Calls[C], ledger: Ledger, message: "Generated", price: Price | None
 ) -> Received[C] | Settled | None:
-    """Return a reply to an open call as `Received`, a late reply as `Settled` with its cost; None for a duplicate."""
+    """Return `Received` for a reply to an open call, `Settled` for a late reply, and None for a duplicate."""
     name, reply = message.request_id, message.reply
     if name in ledger.forfeited:
         cost = message.cost or cost_of_call(reply.usage, ledger.forfeited[name], price)
@@ -375,7 +375,7 @@ def accept_reply(
     cost = message.cost or cost_of_call(reply.usage, ledger.reserved[name], price)
     earlier = calls.tries.get(open_call.request.call)
     if message.cost is not None and earlier is not None and earlier.failed.used is not None:
-        cost = cost - earlier.failed.used  # A child run counts on: this was charged when it gave its provider up.
+        cost = cost - earlier.failed.used  # The child run's cost includes this cost, which is already charged.
     reported = reply.usage is not None and reply.usage.tokens == cost.tokens
     fields: ReplyFields = {
         "request_id": name,
@@ -397,7 +397,9 @@ def accept_reply(
 
 
 def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFailed | Settled | None:
-    """Return a fault of an open call, or the cost of a withdrawn call; None for a duplicate or an unknown cost."""
+    """Return `CallFailed` for an open call, `Settled` for a withdrawn call, and None for a duplicate or an unknown
+    cost.
+    """
     fault = message.fault
     refunded = fault.kind.refunded or fault.unpaid or fault.status in UNPAID
     if message.request_id not in calls.open or message.request_id not in ledger.reserved:
@@ -422,7 +424,7 @@ LIMIT = "output_tokens_max"
 
 
 def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdict:
-    """Return the verdict that rejects an artifact whose end is missing, as a verdict of the step's guard.
+    """Return a verdict of the step's guard that rejects an artifact whose end is missing.
 
     The message of its finding tells the model how to write a complete artifact.
     """

@@ -21,7 +21,7 @@ class Outcome(StrEnum):
     """How a run of any kind may end. Each kind may have further outcomes."""
 
     SUCCESS = "success"
-    BUDGET_EXHAUSTED = "budget_exhausted"  # more may help
+    BUDGET_EXHAUSTED = "budget_exhausted"  # a larger budget may help
     CANCELLED = "cancelled"
     FAILED = "failed"  # a bug
 
@@ -53,7 +53,7 @@ class RunFinished(Event):
 
     @property
     def reopened_by(self) -> ReopenedBy:
-        """What lets the run go on."""
+        """What lets the run go on; `nothing` if it can never go on."""
         if self.final:
             return "nothing"
         if self.outcome == Outcome.FAILED or self.cause == "home_budget":
@@ -62,7 +62,10 @@ class RunFinished(Event):
 
     @property
     def early(self) -> bool:
-        """Whether the run ended with calls unspent. If so, another model or another requirement lets it go on too."""
+        """Whether the run ended before it had used all its calls.
+
+        If so, another model or another requirement lets it go on too.
+        """
         return self.outcome == Outcome.BUDGET_EXHAUSTED and self.why.partition(":")[0] in EARLY
 
 

@@ -212,14 +212,14 @@ def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: b
     seconds, as in a simulation.
     """
     if event.at is None or (event.mono is None and isinstance(event, SettingsChanged)):
-        return run  # It may come before the takeover that follows it.
-    now = max(run.now, event.at)  # A clock that was set back does not turn the time back.
-    if isinstance(event, RunResumed):  # Before it there was nobody to do the work.
+        return run  # The event may be recorded before the takeover.
+    now = max(run.now, event.at)  # The time does not go back if the clock is set back.
+    if isinstance(event, RunResumed):  # Before this event, no driver worked on the run.
         return changed(run, now=now, wall=event.at, mono=event.mono)
     mono, seconds = run.mono, 0.0
     if mono is None:
         mono, seconds = event.mono, now - run.now if event.mono is None else 0.0
-    elif event.mono is not None and event.mono > mono:  # Before it resumes the run, a driver tells the second 0.
+    elif event.mono is not None and event.mono > mono:  # Before the takeover, a driver's second is 0.
         mono, seconds = event.mono, event.mono - mono
     if working and seconds > 0.0 and run.finished is None:
         return changed(run, now=now, wall=event.at, mono=mono, ledger=run.ledger.add_work(seconds))

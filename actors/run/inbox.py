@@ -265,6 +265,6 @@ def body_of(text: str) -> dict[str, Any]:
     """Return the body of a message as an object; empty if the body is unreadable."""
     try:
         body = json.loads(text)
-    except (ValueError, RecursionError):  # A body of a hundred thousand brackets is no message either.
+    except (ValueError, RecursionError):  # Deeply nested brackets raise `RecursionError`.
         return {}
     return body if isinstance(body, dict) else {}

@@ -73,7 +73,7 @@ Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
 
 
 def no_limit(_model: str = "", /) -> AbstractAsyncContextManager[None]:
-    """Return a slot for a call. Calls are not limited."""
+    """Return a slot for a call at once, because calls are not limited."""
     return nullcontext()
 
 

@@ -86,7 +86,7 @@ class LimitSpec:
         if self.unit == "choice":
             return value in self.choices
         if isinstance(value, bool) or not isinstance(value, int if self.unit == "count" else int | float):
-            return False  # True is not meant as 1.
+            return False  # Python treats True as the number 1.
         return (value >= 0 if self.unit == "chance" else value > 0) and value <= self.most  # False for NaN.
 
     def expected(self, value: object) -> str:
@@ -359,7 +359,7 @@ def check_limits(limits: RunLimits) -> RunLimits:
         raise UsageProblem(
             "keep_trying means the same as stop_below 0", place="keep_trying", hint="give only one of the two"
         )
-    if values.pop("compact", False):  # A setting of calls with a switch of its own.
+    if values.pop("compact", False):  # This setting of calls also has its own switch.
         values["model_settings"] = {"compact": True} | values.get("model_settings", {})
     return cast("RunLimits", values)
 

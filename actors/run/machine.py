@@ -319,7 +319,7 @@ class RunMachine(ABC, Generic[S, E]):
         del state
         return question_json
 
-    # A kind uses two parts of this file: the remaining `apply`, and decisions about calls.
+    # What a kind calls in its own methods.
 
     def common(self, state: S, run: RunState[Any], event: CommonEvent) -> S:
         """Return the state after an event that changes only the common part or the configuration."""
@@ -334,7 +334,7 @@ class RunMachine(ABC, Generic[S, E]):
             if opened.epoch == run.epoch or run.saving:
                 continue
             if opened.epoch != OF_ORIGIN and self.is_child(state, opened.request):
-                continue  # The child run goes on.
+                continue  # The new driver continues the child run.
             again = self.next_try(state, opened.request)
             if again is not None:
                 short = run.ledger.shortfall(again.reserve, run.now)
@@ -386,7 +386,7 @@ class RunMachine(ABC, Generic[S, E]):
         if not isinstance(received, Received):
             return received
         if message.out_of_time and (limit := run.ledger.ended_by(message.at)) is not None:
-            # The child run ended at the common deadline, and not because it found nothing: a new deadline reopens both.
+            # The child run ended only because of the parent's deadline. So a new deadline reopens both runs.
             if run.ledger.limits.at_limit == "ask" and not run.child:  # The call stays open until a person answers.
                 return waits.accept_woken(run.waits, Woken(waits.DEADLINE, message.at))
             return end_exhausted_run(limit)

@@ -129,7 +129,7 @@ def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[Ope
         question, until = shown(run.run_id, run.questions[name]), answer_deadline(run, name)
         if until is not None:
             question["until"] = stamp(until)
-            if "follows" in question:  # A step that is due later is never done.
+            if "follows" in question:  # Steps after this time are never done.
                 left = [step for step in question.pop("follows") if step["at"] < question["until"]]
                 question.update({"follows": left} if left else {})
         questions.append(question)

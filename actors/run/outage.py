@@ -60,7 +60,7 @@ def after_fault(run: RunState[C]) -> WaitRequested | RunParked | None:
             continue
         fault = tries.failed.fault
         if fault.kind in _WRONG or _is_hopeless(tries):
-            if run.calls.open:  # The replies in flight are judged first.
+            if run.calls.open:  # The open calls end first.
                 continue
             return RunParked(at=run.wall, why=_reason(fault), cause="provider")
         if not _is_over(run, tries):
@@ -81,7 +81,7 @@ def continue_outage(run: RunState[C], message: "Faulted") -> WaitRequested | Non
     if PROVIDER not in run.waits:
         return None
     tries = next((item for item in run.calls.tries.values() if item.phase == "failed"), None)
-    if tries is None:  # What it was waited for is withdrawn.
+    if tries is None:  # The call that waited was withdrawn.
         return _continue_wait(PROVIDER, message.at + LEFT_SECONDS, fault, message.at)
     return _wait(run, tries, fault, message.at, asked_at=message.at)
 
@@ -125,7 +125,7 @@ def _wait(
 ) -> WaitRequested:
     """Return the wait for the provider that begins at `at`. A process stays only until the patience is used up."""
     left, pause = _patience_of(run) - tries.waited, min(_doubled_pause(tries), STAYING_SECONDS)
-    if fault.retry_after is not None:  # A server that asks for no pause at all must not be asked without end.
+    if fault.retry_after is not None:  # A server may ask for a pause of 0 seconds.
         pause = max(pause, min(fault.retry_after, PAUSE_MAX))
     elif left >= 1.0:
         pause = min(pause, left)

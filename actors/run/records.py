@@ -155,8 +155,7 @@ def node_of_event(event: Any, state: Any) -> str:
         case ToolCheckRequested() | ToolProcessEnded():
             node = event.call
         case CallFailed() | Settled() | ToolStarted() | ToolFinished() | WaitRequested() | WaitEnded():
-            # The id of a wait is its kind, a colon and its subject (`rest:NODE`). The id of the whole run's wait has no
-            # colon.
+            # The id of a wait is its kind, a colon and its subject (`rest:NODE`). A wait of the whole run has no colon.
             node = node_of(event.request_id.rpartition(":")[2])
         case ClarificationAnswered() | ClarificationDeclined() | ClarificationWithdrawn() | ClarificationExpired():
             node = event.question_id
@@ -208,7 +207,7 @@ def action_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None =
     """Return the line for an event in a list of a run's actions. Unlike `news_text`, it returns lines for requests."""
     if _is_silent(event):
         return ""
-    if isinstance(event, RunFinished):  # The result says everything else.
+    if isinstance(event, RunFinished):  # The result shows everything else.
         return f"finished: {event.outcome}"
     return (text or record_text)(event, state)
 
@@ -223,7 +222,7 @@ def _is_silent(event: Any) -> bool:
         case WaitRequested(node=None):
             return event.request_id != HOME_BUDGET
         case RunParked(handover=True, why=why):
-            return bool(why)  # The program that follows the run gets this, with the next step.
+            return bool(why)  # The caller shows the reason, with the next step.
         case _:
             return False
 

@@ -251,12 +251,12 @@ def result_fields(
     view: RunView, run: RunState[Any], with_inbox: RunState[Any], *, price_known: bool = True
 ) -> dict[str, Any]:
     """Return the fields that every kind's `RunResult` has. The question has no fields that only one kind adds."""
-    # Open calls are not used yet. When the run is no longer driven, they may have been charged.
+    # As long as a driver works, open calls do not count. Without a driver, they may have been charged.
     ledger = run.ledger
     charged = ledger.used if view.status == "running" else ledger.committed
     finished = run.finished if run.over else None
     reason = run.parked_reason if view.status in ("parked", "running") else ""
-    here = view.status != "moved"  # Elsewhere a question may have been answered since.
+    here = view.status != "moved"  # The question may have been answered in the other journal.
     questions = [with_inbox.questions[name] for name in with_inbox.open_questions] if here else []
     cause, wait = _cause(run, finished, reason), run.outage
     if cause == "provider" and wait is not None and finished is None:
@@ -383,11 +383,11 @@ def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown
     )
     if run.over and run.finished is not None:
         return row("finished", str(run.finished.outcome), near="")
-    if run.finished is not None:  # Its driver, or the next driver, first ends its tools.
+    if run.finished is not None:  # A driver must still end its calls of tools.
         return row("parked" if run.child else "running", ending=True)
-    if run.child:  # The run above goes on with it, and nobody else.
+    if run.child:  # Only its parent run continues it.
         return row("parked")
-    if run.fork is not None and run.epoch == 0:  # What was open is asked for again by its first driver.
+    if run.fork is not None and run.epoch == 0:  # Its first driver requests the open work again.
         return row("running")
     rests = not (working or calls or tools.busy(run.tools))
     wake = min([wait.until for wait in run.waits.values()], default=None) if rests else None

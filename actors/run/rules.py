@@ -23,7 +23,7 @@ class Scope(StrEnum):
 
     COMMON = "common run"  # the common part of the state
     RUN = "run"  # the whole state
-    BRANCH = "each branch"  # the state and a branch, for one branch after the other
+    BRANCH = "each branch"  # the state and a branch; called for each branch
     SEARCH = "all branches"  # the state and the strategy's view of the tree; None if the strategy compares no branches
 
 

@@ -79,10 +79,10 @@ class ToolOutcome(StrEnum):
     """How a call of a tool ended."""
 
     SUCCEEDED = "succeeded"
-    FAILED = "failed"  # the tool says so, or a person
-    TRANSIENT = "transient"  # it did not reach its end, for a temporary reason: its time limit
-    PERMANENT = "permanent"  # it cannot be called: a missing program, no permission
-    BROKEN = "broken"  # it broke off by itself: an exception of a function, a signal that ended a program
+    FAILED = "failed"  # the tool or a person reported a failure
+    TRANSIENT = "transient"  # it did not finish for a reason that may be temporary, such as its time limit
+    PERMANENT = "permanent"  # it cannot be called, for example because its program is missing
+    BROKEN = "broken"  # it broke off, such as by an exception of a function or a signal
     UNKNOWN = "unknown"  # nobody knows whether it ran
 
 

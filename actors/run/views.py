@@ -156,7 +156,7 @@ def budget_line(state: Any, now: float, *, price_known: bool | None = None, work
     working = bool(state.run.calls.open or state.run.tools) if working is None else working
     ledger, limits = state.run.ledger, state.run.ledger.limits
     used = ledger.used
-    # Open calls count too, since the user waits for them.
+    # Open calls count too, because the user waits for them.
     parts = [f"{ledger.committed.calls} of {format_count(limits.calls, 'call')}"]
     for limit in COUNTED[1:]:
         amount, most, spec = getattr(used, limit.key), limit.of(limits), spec_of(limit)
@@ -297,8 +297,8 @@ def rebuilt_prompt(
     begin, before = (0, machine.initial()) if near is None else near(place)
     before = fold(machine, (record.event for record in records[begin:place]), before)
     after = machine.evolve(before, records[place].event)
-    # A request's prompt is rendered before the request is recorded. Messages of the same transaction are in the second
-    # state.
+    # A prompt is rendered before its request is recorded, but messages may be recorded in the same transaction. So both
+    # states are tried.
     texts = [prompt.text for state in (before, after) if (prompt := machine.prompt(state, request)) is not None]
     if not texts:
         if machine.is_child(after, request):

@@ -37,7 +37,7 @@ StoredLimits = Annotated[Limits, PlainSerializer(lambda limits: limits.model_dum
 
 
 class Started(TimedEvent):
-    """A run began. This object is its first event, and also the message that starts the run.
+    """A run began. This is the run's first event, and also the message that starts the run.
 
     Each kind has a subclass with all data that later decisions need.
     """
@@ -124,7 +124,7 @@ def accept_woken(waits: Waits, message: "Woken") -> WaitEnded | None:
 
 def keep_deadline(waits: Waits, ledger: Ledger, now: float) -> WaitRequested | RunFinished | None:
     """End the run at its deadline, or request a wait until the deadline."""
-    if (limit := ledger.ended_by(now)) is not None:  # Also during the wait: a driver may come back long after it.
+    if (limit := ledger.ended_by(now)) is not None:  # A driver may come back long after the deadline.
         return end_exhausted_run(limit)
     if ledger.ends_at is None or DEADLINE in waits:
         return None
@@ -133,7 +133,7 @@ def keep_deadline(waits: Waits, ledger: Ledger, now: float) -> WaitRequested | R
 
 def work_of(waits: Waits) -> dict[str, Work]:
     """Return the open waits as work for the clock."""
-    # No process stays for a deadline, an expiry or the next day. A later driver sees that the time has passed.
+    # No process waits for a deadline, an expiry or the next day. A later driver sees that the time has passed.
     return {
         name: Work(
             name,

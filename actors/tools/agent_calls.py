@@ -72,7 +72,7 @@ def agent(spec: AgentSpec, workspace: Workspace, outside: Mapping[str, str]) -> 
                     await claim_workspace(workspace)
                     program = "" if spec.mcp is not None else find_server(spec, outside)
                     with refuse_git_errors("the worktree cannot be made"):
-                        for earlier in earlier_attempts(name):  # A person has said that they failed.
+                        for earlier in earlier_attempts(name):  # A person has reported that these attempts failed.
                             await trio.to_thread.run_sync(_discard_worktree, workspace, earlier, base, True)
                         await trio.to_thread.run_sync(make_worktree, workspace, base, folder)
                     prompt, before, files = (
@@ -121,7 +121,7 @@ def _discard_worktree(workspace: Workspace, name: str, base: str, keep: bool) ->
             commit_worktree(repository, folder, base, workspace.run, f"{name}.unfinished")
         except (GitFailed, OSError) as error:
             log.get_logger("tool").warning("agent.work_not_kept", run_id=workspace.run, attempt=name, reason=str(error))
-    with suppress(OSError):  # The next call of the step, or the removal of the run, tries it again.
+    with suppress(OSError):  # It is removed at the step's next call, or with the run.
         remove_worktree(folder)
 
 
@@ -198,7 +198,7 @@ class _AgentCall(PreparedCall):
             self.gated.check_started()
         except CommandNotStarted as error:
             return system_refusal(error, "the agent cannot be started").result
-        result = await trio.to_thread.run_sync(self._result, code, output, errors)  # Both may be large.
+        result = await trio.to_thread.run_sync(self._result, code, output, errors)  # The outputs may be large.
         self.succeeded = result.outcome is ToolOutcome.SUCCEEDED
         return result
 
@@ -265,7 +265,7 @@ class _Tail:
 
 
 async def _send_all(stream: trio.abc.SendStream, data: bytes) -> None:
-    with suppress(trio.BrokenResourceError):  # The agent has not read all of it.
+    with suppress(trio.BrokenResourceError):  # The agent may end before it has read all data.
         await stream.send_all(data)
     await stream.aclose()
 

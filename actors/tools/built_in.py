@@ -62,7 +62,7 @@ from runtime.logs.redact import Redactor, secrets_in
 def merge_work(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Merge a commit into the workspace, and return the output of `workspace:merge`. Raises `CallRefused`.
 
-    After a conflict, the call has failed, and no file is changed.
+    If there is a conflict, the call fails and changes no file.
     """
     name, base, commit = str(arguments["name"]), str(arguments["base"]), str(arguments["commit"])
     with refuse_git_errors("the agent's work cannot be merged"):

@@ -73,7 +73,7 @@ def write_inside(
                 raise OutOfBounds(f"{path!r} is not a regular file")
         temporary = f".replan-{sha256(name.encode()).hexdigest()[:16]}.tmp"
         with suppress(FileNotFoundError):
-            os.unlink(temporary, dir_fd=parent)  # What a killed process has left.
+            os.unlink(temporary, dir_fd=parent)  # A killed process may have left it.
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=parent)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -118,7 +118,7 @@ def remove_inside(folder: int, path: str) -> None:
         with _parent_of(folder, above) as (parent, name):
             try:
                 os.rmdir(name, dir_fd=parent)
-            except OSError:  # It holds something else.
+            except OSError:  # The folder is not empty.
                 return
         above = above.rpartition("/")[0]
 

@@ -133,7 +133,7 @@ def _list_folder(folder: Path, home: Path | None = None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LeftFolder:
-    """What became of the folder of a deleted fork: it was removed or kept."""
+    """Whether the folder of a deleted fork was removed or kept."""
 
     folder: str
     kept: str = ""
@@ -191,7 +191,7 @@ def _remove_copy(folder: Path, snapshot: str, home: Path) -> str:
     if _list_folder(folder) != snapshot:
         return _describe_changes()
     for above, folders, files in os.walk(folder):
-        if ".git" in (*folders, *files):  # Listings leave it out, and a fork does not copy it.
+        if ".git" in (*folders, *files):  # Listings and forks leave `.git` out.
             return _describe_changes(os.path.join(os.path.relpath(above, folder), ".git"))  # noqa: PTH118 - as `os.walk`
     shutil.rmtree(folder)
     forget_listings(folder, home)

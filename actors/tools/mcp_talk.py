@@ -108,7 +108,7 @@ async def wait_for_task(client: Client, started: Mapping[str, Any]) -> Mapping[s
         match state.get("status"):
             case "completed" if isinstance(result := state.get("result"), dict):
                 return result
-            case "completed" if state is not started:  # What starts a task never has the result; only a poll has.
+            case "completed" if state is not started:  # Only a poll can have the result.
                 raise MCPError(INTERNAL_ERROR, "the task is completed, but has no result")
             case "completed" | "working":
                 await trio.sleep(_pause(state.get("pollIntervalMs"), trio.current_time() - begun))
@@ -216,7 +216,7 @@ async def _talk(
 async def _listed_tools(client: Client) -> AsyncGenerator[ListedTool]:
     cursor: str | None = None
     for _ in range(PAGES_MAX):
-        # The session's own method would have it check results against the server's schemas later.
+        # With the session's own method, the session would check later results against the server's schemas.
         request = ListToolsRequest(params=PaginatedRequestParams(cursor=cursor))
         page = await client.session.send_request(request, ListToolsResult)
         for tool in page.tools:
@@ -250,7 +250,7 @@ def schema_problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> s
             left -= 1
             is_open = keyword == "additionalProperties" and "patternProperties" in around
             if left > 0 and not is_open and keyword not in UNEVALUATED:
-                with suppress(Exception):  # Of a wrong keyword, and of a reference to an address.
+                with suppress(Exception):  # A keyword may be wrong, or refer to an address.
                     yield from evaluate(validator, value, instance, around) or ()
 
         return errors

@@ -104,9 +104,11 @@ class Talk:
         assert self._process.stdin is not None
         async for message in from_us:
             if isinstance(message.message, JSONRPCRequest):
-                self._asked |= {message.message.id, str(message.message.id)}  # The SDK takes either.
+                self._asked |= {message.message.id, str(message.message.id)}  # The SDK accepts both.
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            with suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # The reader sees its end.
+            with suppress(
+                trio.BrokenResourceError, trio.ClosedResourceError
+            ):  # The reader notices the end of the process.
                 await self._process.stdin.send_all(f"{text}\n".encode())
 
     async def _keep_errors(self) -> None:

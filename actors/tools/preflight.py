@@ -200,7 +200,7 @@ def _check_call(call: NeededCall, toolset: ToolSet, environment: Mapping[str, st
 
 
 def _check_tool(spec: ToolSpec, call: NeededCall, environment: Mapping[str, str], offers: Offers) -> Availability:
-    """Return whether the tool of a call can be called. Raises `ProgramMissing`, `CodeUnusable`."""
+    """Return whether the tool of a call is available. Raises `ProgramMissing`, `CodeUnusable`."""
     match spec:
         case CommandSpec():
             find_programs(spec, environment)

@@ -62,7 +62,7 @@ class PreflightReport(Value):
     """The result of a preflight check: the output of `workspace:look`."""
 
     calls: tuple[Availability, ...] = ()
-    """Whether the tool of each call can be called, in the order of `Needs.calls`."""
+    """Whether the tool of each call is available, in the order of `Needs.calls`."""
     paths: Mapping[str, Availability] = {}
     dirty: tuple[str, ...] = ()
     """The sorted tracked files with uncommitted changes."""

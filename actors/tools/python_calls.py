@@ -116,7 +116,7 @@ def _run_once(name: str, file: Path, sha256: str) -> dict[str, Any]:
     assert module_spec is not None
     module = importlib.util.module_from_spec(module_spec)
     module.__file__ = str(file)
-    sys.modules[name] = module  # Dataclasses look their module up.
+    sys.modules[name] = module  # Dataclasses look up their module.
     try:
         exec(compile(data, str(file), "exec"), module.__dict__)  # noqa: S102 -- the user has named this file to be run
     except BaseException:

@@ -221,7 +221,7 @@ class ToolSet(Value):
         }
 
     def unbound(self, plan: Plan, known: AbstractSet[str] = frozenset()) -> tuple[str, ...]:
-        """Return the sorted things that a plan uses and the bindings do not provide, such as `guard 'all_tests_pass'`.
+        """Return, sorted, what a plan uses but the bindings do not provide, such as `guard 'all_tests_pass'`.
 
         The result has the generators, guards and undo tools that are not bound. If all names are bound, it has outcomes
         that no binding reads, values that may be unknown, and missing arguments of undo tools. `known` has the tokens

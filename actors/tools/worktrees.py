@@ -126,7 +126,7 @@ def remove_worktrees(home: Path, run: str, *, kept: Collection[str] = ()) -> Non
     """
     for folder in left_worktrees(home, run, but=kept):
         remove_worktree(folder)
-    with suppress(OSError):  # It holds a kept worktree, or is missing.
+    with suppress(OSError):  # It may have a kept worktree, or be missing.
         worktree_folder(home, run, "all").parent.rmdir()
 
 
@@ -182,7 +182,7 @@ def commit_worktree(repository: Repository, folder: Path, base: str, run: str, n
     """
     own = _repository_in(repository, folder)
     own.index.unlink(missing_ok=True)
-    own.ours.run("read-tree", base)  # So files of the base are compared even if git ignores them.
+    own.ours.run("read-tree", base)  # So even ignored files of the base are compared.
     return own.commit(run, name, base)[2]
 
 
