@@ -397,8 +397,9 @@ def accept_reply(
 
 
 def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFailed | Settled | None:
-    """Return `CallFailed` for an open call, `Settled` for a withdrawn call, and None for a duplicate or an unknown
-    cost.
+    """Return `CallFailed` for an open call, or `Settled` for a withdrawn call.
+
+    Return None for a duplicate, and for a withdrawn call whose cost is unknown.
     """
     fault = message.fault
     refunded = fault.kind.refunded or fault.unpaid or fault.status in UNPAID
