@@ -63,7 +63,8 @@ def check_git(workspace: Path, agent: str) -> None:
     if found is None or tuple(map(int, found.groups())) < GIT_VERSION:
         least = ".".join(map(str, GIT_VERSION))
         cause = f"the agent {agent!r} needs git {least} or newer"
-        raise UsageProblem(f"{cause}, and {version or 'git is not installed'}", place=place, hint="install it")
+        found_version = f"this machine has {version}" if version else "git is not installed"
+        raise UsageProblem(f"{cause}, but {found_version}", place=place, hint=f"install git {least} or newer")
     try:
         git.run("rev-parse", "--git-dir")
     except GitFailed as error:

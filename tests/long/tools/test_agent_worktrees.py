@@ -31,15 +31,17 @@ def test_a_workspace_without_git_is_refused_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(UsageProblem, match="the agent 'coder' needs the top folder of a git repository"):
         check_git(tmp_path, "coder")
     (tmp_path / ".git").mkdir()
-    with pytest.raises(UsageProblem, match="git cannot use this one: git rev-parse: fatal: not a git repository"):
+    with pytest.raises(
+        UsageProblem, match="git cannot use this repository: git rev-parse: fatal: not a git repository"
+    ):
         check_git(tmp_path, "coder")
     git(tmp_path, "init", "-q")
     check_git(tmp_path, "coder")
     monkeypatch.setattr(worktrees, "GIT_VERSION", (99, 0))
-    with pytest.raises(UsageProblem, match=r"needs git 99\.0 or newer, and git version"):
+    with pytest.raises(UsageProblem, match=r"needs git 99\.0 or newer, but this machine has git version"):
         check_git(tmp_path, "coder")
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(UsageProblem, match=r"needs git 99\.0 or newer, and there is none"):
+    with pytest.raises(UsageProblem, match=r"needs git 99\.0 or newer, but git is not installed"):
         check_git(tmp_path, "coder")
 
 
@@ -96,7 +98,10 @@ async def test_a_pipe_in_the_place_of_a_file_stops_nothing_for_long(case, monkey
         ("import os; os.symlink('../../a', 'sub/l')", f"{LEADS_OUT}: 'sub/l'"),
         ("import os; os.symlink('.git/config', 'l')", f"{LEADS_OUT}: 'l'"),
         ("open('.gitmodules', 'w').write('x')", "it changes a submodule: '.gitmodules'"),
-        ("import subprocess; subprocess.run(['git', 'init', '-q', 'lib'])", "lib/ is a nested repository"),
+        (
+            "import subprocess; subprocess.run(['git', 'init', '-q', 'lib'])",
+            "a nested repository, too large, or not a regular file: lib/",
+        ),
         (
             "for n in range(11): open(f'f{n}', 'w').write(str(n))",
             "it changes 11 files, over the limit of 10 (max_files)",
