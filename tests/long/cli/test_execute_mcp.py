@@ -75,7 +75,7 @@ def test_a_schema_that_refuses_the_arguments_is_told_before_the_first_step(execu
     result = execute("other-schema", "--json")
     assert result.exit_code == 6, result.stderr
     told = json.loads(result.stdout)
-    assert "schema refuses the arguments: 'name' is a required property" in told["question"]["shown"]
+    assert "schema rejects the arguments: 'name' is a required property" in told["question"]["shown"]
     called = [
         record["tool"]
         for record in map(json.loads, replan("log", told["run_id"], "--json").stdout.splitlines())
