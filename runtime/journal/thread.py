@@ -1,8 +1,8 @@
 """A thread that owns one connection and runs jobs in order. A job may wait for a disk, a server or another process.
 
 In every store, the writes of all runs share durable commits. A statement takes little time, but a commit waits for a
-disk. So all waiting jobs form a group, and the store commits the group as one transaction. Meanwhile, further jobs
-collect for the next group.
+disk. So all waiting jobs form a group, and the store commits the group as one transaction. During the commit, further
+jobs are collected for the next group.
 """
 
 import queue
@@ -39,7 +39,7 @@ Explain = Callable[[Exception], Exception]
 class ThreadJob(Generic[A, T]):
     """A function, usually of the connection, and its result or error.
 
-    After it, `then` is called with the job, on trio's thread.
+    After the function, `then` is called with the job, on trio's thread.
 
     `then` must not refer to the job, because that would be a reference cycle.
     """
@@ -52,7 +52,9 @@ class ThreadJob(Generic[A, T]):
         self.error: Exception | None = None
 
     def outcome(self) -> T:
-        """Return the result, or raise the error. Call this only once, because the job drops its reference to the error.
+        """Return the result, or raise the error.
+
+        Call this method only once, because the job drops its reference to the error.
 
         An error refers to the frames that it passed through. If such a frame, or a job in it, also referred to the
         error, all objects of the caller would stay in memory until the next garbage collection.
@@ -70,7 +72,7 @@ class ThreadJob(Generic[A, T]):
 async def open_thread(name: str, connect: Connect[C], explain: Explain) -> AsyncIterator["ConnectionThread[C]"]:
     """Start the thread. At the end, finish all jobs, stop the thread and close the connection.
 
-    Raises the error of `connect`, translated by `explain`.
+    Raises the error that `explain` returns for an error of `connect`.
     """
     thread = ConnectionThread(name, connect, explain)
     thread.start()
@@ -118,7 +120,7 @@ class ConnectionThread(Generic[C]):
         self._jobs.put(job)
 
     async def do(self, work: Callable[[C], T]) -> T:
-        """Run a function on the thread. Return its result or raise its error, translated by `explain`.
+        """Run a function on the thread. Return its result, or raise the error that `explain` returns for its error.
 
         Cancelling the caller does not remove the job.
         """

@@ -2,8 +2,8 @@
 
 Rows of `events` have the run's number instead of its longer id, and hashes as bytes. The table `events` has an ordinary
 index and is not clustered. So concurrent runs append to the same last page. A group commit then writes few pages, and
-pages are filled completely. Records that are appended together share a row (`packing`). Texts are stored apart, each
-text once, because they are large and often repeated.
+pages are filled completely. Records that are appended together share a row (`runtime.journal.sqlite.rows.pack`). Texts
+are stored in a table of their own, each text once, because texts are large and often repeated.
 
 Queries over thousands of runs use small extra tables. So the table of runs, in which every append changes a row, needs
 no index for these queries. `agenda` has the time at which each run is due. `unread` has the runs with unconsumed

@@ -1,9 +1,9 @@
 """Makes the commits of the SQLite journal. The jobs of a group share a transaction, and so one durable commit.
 
 A job is a function of the connection. A statement takes microseconds, but a commit waits for the disk. All waiting jobs
-run on trio's thread, one after the other. Only the commit runs on the connection's thread. Meanwhile, further jobs
-collect for the next group. On the connection's thread, statements would take several times as long, because each
-statement releases the interpreter's lock and has to acquire it again.
+run on trio's thread, one after the other. Only the commit runs on the connection's thread. During the commit, further
+jobs are collected for the next group. On the connection's thread, statements would take several times as long, because
+each statement releases the interpreter's lock and has to acquire it again.
 
 Each job has a savepoint, so a failing job does not affect the others. If the storage fails, the whole group fails. A
 checkpoint of the write-ahead log is made between two groups, and no committed job waits for it.
@@ -97,8 +97,8 @@ async def open_writer(
     At the end, finish all jobs, and close the connection and the thread.
 
     `busy_seconds` is the time to wait for another process that writes. At most `group_max` jobs share a commit. `begun`
-    is called in each transaction before its jobs, and `check` after each commit. If `begun` or `check` raises, every
-    job in the group gets the error. Raises the error of `connect`, translated by `explain`.
+    is called in each transaction before its jobs, and `check` after each commit. If `begun` or `check` raises an error,
+    every job in the group gets the error. Raises the error that `explain` returns for an error of `connect`.
     """
     async with open_thread(name, connect, explain) as thread:
         connection = await thread.do(lambda connection: connection)

@@ -53,7 +53,7 @@ def carry_out(
 ) -> Change[T]:
     """Call `decide` of an operation, and write the change. The caller updates the anchors after the commit.
 
-    Raises the errors of the decision, `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
+    Raises the errors of `decide`, and also `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
     """
     reader = SqliteReader(connection, now)
     if work.new is None:
