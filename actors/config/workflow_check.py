@@ -25,7 +25,7 @@ from actors.search.notation import read_search
 from runtime.core.errors import UsageProblem
 
 DEPTH_MAX = 4
-"""The largest number of levels of workflows that run each other; a plan of plans of plans needs three."""
+"""The largest number of levels of nested workflows. A plan of plans of plans needs three levels."""
 
 _PLUG_INS = "add guards and generators with plug-ins, and prompts with a prompts.json beside the file"
 

@@ -424,7 +424,7 @@ _RULE = lazy_pattern(
     r"\b(?:is|are|gets?) (?:\w+ly |also |then |not |only |never )*(?:(?!affected)\w{2,}(?:ed|en|wn|pt)|sent|set|put"
     r"|left|kept|shown|made|built)\b",
 )
-"""The forms of a rule: a quantifier, a condition, a permission, a passive, or something that stays."""
+"""The forms of a rule: a quantifier, a condition, a permission, a passive, or something that does not change."""
 _VALUE = lazy_pattern(r"(?:The )?[\w-]+ (?:is|are) [A-Z\d`\"$]")
 """A statement that sets a value, such as "Default is 20 GB"."""
 _TELLS = lazy_pattern(

@@ -47,9 +47,9 @@ READ_LENGTH_MAX = 200_000
 READ_LINES_MAX = 10_000
 """The largest number of lines of a text that are read, because short lines cost as much time as long ones."""
 SENTENCES_MAX = 2500
-"""The largest number of sentences of a text that are read. Reading so many takes a second or two."""
+"""The largest number of sentences of a text that are read. Reading this many sentences takes a second or two."""
 LIST_LENGTH_MAX = 40
-"""How many items of a list are looked at to decide how the list is read."""
+"""The largest number of items of a list that decide how the list is read."""
 WORDS_MIN = 4
 """The fewest words that a sentence needs for its language to be recognised."""
 LATIN_END = 0x24F

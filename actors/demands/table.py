@@ -32,7 +32,7 @@ from actors.values.question_form import one_line
 from actors.values.requirements import POLICY, Requirement, RequirementKind, RequirementSource
 
 SHARE_LEAST = 0.25
-"""The least share of a demand's words that a requirement must quote in order to stand for the demand."""
+"""The least share of a demand's words that a requirement must quote in order to belong to the demand."""
 WORDS_LEAST = 2
 """The fewest words of a demand that a matching requirement must quote. For a demand of one word, one word is enough."""
 COVERED_GUARD = "requirements_covered"
@@ -314,7 +314,7 @@ def _plan_text(row: TableRow) -> str:
 
 
 MET, KEPT, NOT_MET = "met", "kept", "not met"
-"""What an execution makes of a demand: it reaches a goal, it respects a limit, or it does neither."""
+"""The results of an execution for a demand: a goal is reached, a limit is respected, or neither."""
 HEADING = "Demands of the text"
 NONE_FOUND = "No demand was found in the text."
 ROWS_BRIEF = 12

@@ -62,11 +62,11 @@ def _join(words: Sequence[str]) -> str:
 
 DEMANDS_MAX = 500
 KEPT_LENGTH_MAX = 8000
-"""The largest number of characters of a problem whose demands are stored in the last event of its run. To read the
-demands of so long a text takes 60 ms.
+"""The largest number of characters of a problem whose demands are stored in the last event of its run. Reading the
+demands of a text of this length takes 60 ms.
 """
 HOLDS = "Which of the two holds"
-"""How the question about a conflict begins. Then each quote stands on a line that begins with `QUOTE_MARK`."""
+"""The beginning of the question about a conflict. Below it, each quote is on a line that begins with `QUOTE_MARK`."""
 QUOTE_MARK = "- "
 NEITHER = "neither"
 """The answer that drops both requirements."""

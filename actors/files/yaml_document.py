@@ -24,7 +24,7 @@ FILE_BYTES_MAX = 1024 * 1024
 NODES_MAX = 50_000
 """The largest number of values in one document, counted after its aliases are expanded.
 
-A few hundred bytes of nested aliases can stand for more values.
+A few hundred bytes of nested aliases can expand to more values.
 """
 _BESIDE_MAX = 1_000
 """The largest number of files beside a missing file that are searched for a similar name."""

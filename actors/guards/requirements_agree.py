@@ -33,10 +33,12 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 
 NAME = "requirements_agree"
 OPEN_VALUES_MAX = 3
-"""How many sentences with an open value are asked about at once. The next sentences follow after the answers."""
+"""The largest number of sentences with an open value about which questions are asked at once. Questions about further
+sentences follow after the answers.
+"""
 READINGS_MAX = 8
 _Pair = tuple[str, Requirement, Requirement, str]
-"""The place of a conflict, the two requirements, and why not both can hold."""
+"""The place of a conflict, the two requirements, and the reason why they cannot both hold."""
 _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.ANSWER)
 """The sources of requirements, earliest first. If two state the same limit, the later source is right."""
 

@@ -222,7 +222,9 @@ GOAL = "goal"
 START = "at the beginning"
 """The token that holds at the beginning if no other token does, because a plan without an initial state is rejected."""
 HOLDS = "holds"
-"""The keyword that errors about the tokens at the beginning name as their place. Errors about the goal name `GOAL`."""
+"""The place of errors about the tokens at the beginning: a keyword of `plan_for`. Errors about the goal have the place
+`GOAL`.
+"""
 
 
 def plan_for(

@@ -139,7 +139,7 @@ _RIGHT, _WRONG, _UNKNOWN = range(3)
 """The state of a step before it was redone: right, wrong, or unknown because it is below the topmost wrong step."""
 _Weights = tuple[Block, Block, Block]
 """For one step whose artifacts before and after were compared: the probability of the result if the step is now right,
-the same if it is now wrong, and their sum.
+its probability if the step is now wrong, and their sum.
 """
 
 

@@ -35,7 +35,7 @@ SELF, OTHER, UNSOLVABLE = "self", "other", "unsolvable"
 """The places of a mistake besides the roles of steps: the failed step, any other step, and no step at all."""
 
 SUM_TOLERANCE = 1e-6
-"""By how much a sum of shares in a file may differ from 1. Its numbers may be rounded."""
+"""The largest difference of a sum of shares in a file from 1, because the numbers may be rounded."""
 
 
 class Person(Config):
@@ -314,7 +314,7 @@ class Policy(Config):
 ROLES = ("analysis", "recon", "strategy", "plan", "critique")
 """The roles in the shipped workflows. A workflow may use other roles."""
 _NEAR = 0.82
-"""How similar a name must be to a known name, from 0 to 1, to count as a misspelling of it."""
+"""The least similarity to a known name, from 0 to 1, with which a name counts as a misspelling of the known name."""
 _CODES = tuple(str(code) for code in (*ReplyCode, *Code))
 _FAMILIES = tuple(dict.fromkeys(f"{code.partition('.')[0]}.*" for code in _CODES))
 

@@ -180,7 +180,7 @@ def schema_bytes(role: str) -> int:
 
 
 _FOREIGN_SLOT = re.compile(r"\{(?:specification|constraints|feedback|ap_\w+)\}")
-"""Slots of AtomicGuard's templates, which are not replaced here."""
+"""Slots of AtomicGuard's templates, which Replan does not replace."""
 
 
 class PromptsFile(Value):

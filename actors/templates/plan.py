@@ -32,7 +32,7 @@ QUESTIONS = (
     "What happens now, where does it happen, and what should happen instead?",
     "Which part of the program (a file, a command, a page) should change, and what will show that the work is done?",
 )
-"""The questions for texts that are too short, one after the other."""
+"""The questions for texts that are too short, in the order of asking."""
 TOO_SHORT = "the text is too short for a plan; say what is wrong or wanted, and where"
 
 _EXTENSIONS = (
@@ -159,7 +159,7 @@ BASIS = (
     "This plan has the shipped steps of {name}. Only its title, files and demands come from your text. "
     "A language model (-m NAME) makes a plan for your problem."
 )
-"""The text that stands above each plan of a template."""
+"""The text above each plan that a template makes."""
 
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
 

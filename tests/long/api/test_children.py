@@ -291,6 +291,6 @@ def test_an_unknown_child_workflow_is_reported_with_its_line(tmp_path):
 def test_a_workflow_that_asks_a_person_cannot_be_a_child(tmp_path):
     top = write(tmp_path, above=PARENT, below=CHILD.replace("plan_medium", "human_review, role: plan"))
     assert (
-        f"{tmp_path / 'below.yaml'}:5 action_pairs.c_plan.guard: guard 'human_review' asks a person"
+        f"{tmp_path / 'below.yaml'}:5 action_pairs.c_plan.guard: a child workflow cannot ask a person"
         in usage_problem(top)
     )
