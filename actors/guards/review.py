@@ -18,7 +18,7 @@ REJECT = "reject:"
 SCHEMA: dict[str, Any] = {
     "type": "string",
     "pattern": r"^approve$|^reject: *\S",
-    "description": "approve, or reject: followed by the reason",
+    "description": "approve, or reject: and the reason",
 }
 """The schema of a review. The reason of a rejection is the feedback for the next attempt."""
 

@@ -51,8 +51,8 @@ MISFITS = [
     (LIST, "[1", "not JSON"),
     (LIST, "[NaN]", "not JSON"),
     (LIST, "[" * 100_000, "not JSON"),
-    (REVIEW, "reject:", "approve, or reject: followed by the reason"),
-    (REVIEW, "approved", "approve, or reject: followed by the reason"),
+    (REVIEW, "reject:", "approve, or reject: and the reason"),
+    (REVIEW, "approved", "approve, or reject: and the reason"),
 ]
 
 
