@@ -119,16 +119,18 @@ class Ask:
     schema: Mapping[str, Any] = field(default_factory=lambda: TEXT)
     """A JSON Schema for the answer (`actors.values.answers`)."""
     shown: str = ""
-    """The subject of the question, such as a draft or a passage. It is shown below the question."""
+    """The subject of the question, such as a draft or a passage. The subject is shown below the question."""
     does: Mapping[str, str] = field(default_factory=dict)
     """The effect of each answer on the agent: a sentence for each answer. Give effects only if the schema allows only a
     few answers.
     """
     about: str = ""
-    """A sentence about what depends on the answer. If it is empty, people read that the step waits for the answer."""
+    """A sentence about what depends on the answer. If this sentence is empty, people read that the step waits for the
+    answer.
+    """
     otherwise: str = ""
-    """A sentence about what happens if the question is declined or expires. It begins `If you decline,`. If it is
-    empty, people read that the agent decides.
+    """A sentence about what happens if the question is declined or expires. The sentence begins `If you decline,`. If
+    it is empty, people read that the agent decides.
     """
     priority: Priority = "normal"
 

@@ -63,7 +63,7 @@ class NextMove:
 
 
 def without_limits(limits: Limits) -> Limits:
-    """Return limits that a run cannot reach. They are used to find the run's next move without limits."""
+    """Return limits that a run cannot reach, in order to find the run's next move without limits."""
     return Limits(calls=_NO_LIMIT, **limits.model_dump(include={"patience_seconds", "stop_below"}))
 
 

@@ -48,7 +48,7 @@ class CallRequested(Event):
     micro_usd_max: int = 0
     """The reserved micro-dollars; 0 if the price is unknown."""
     timeout_seconds: Seconds | None = None
-    """The time limit in seconds; None for the configured limit. It is longer after a try that took too long, and
+    """The time limit in seconds; None for the configured limit. The limit is longer after a try that took too long, and
     shorter if little active time is left.
     """
 
@@ -144,7 +144,7 @@ class CallFailed(TimedEvent):
     fault: Fault
     """The kind of fault, and its message for people."""
     used: Amount | None = None
-    """The usage of a child run that stopped waiting for its provider; only in runs of earlier releases."""
+    """The usage of a child run that stopped waiting for its provider; None in runs of this release."""
     unpaid: bool = False
     """Whether the HTTP status says that nothing was charged."""
 
@@ -174,7 +174,7 @@ class CallReissued(Event):
 
 
 class Settled(TimedEvent):
-    """A late reply to a withdrawn call came. Its cost is known now, but its content is not used."""
+    """A late reply to a withdrawn call came. The cost of the reply is known now, but its content is not used."""
 
     kind: Literal["settled"] = "settled"
     request_id: str
@@ -483,7 +483,7 @@ class Faulted(WorkMessage):
 
     fault: Fault
     cost: Amount | None = None
-    """The usage of a child run that stopped waiting for its provider; only in runs of earlier releases."""
+    """The usage of a child run that stopped waiting for its provider; None in runs of this release."""
     until: float | None = None
     """When a child run that waits for its provider tries again; None for any other fault. The call stays open."""
 

@@ -59,7 +59,8 @@ class Fork(NamedTuple):
     origin: str
     seq: int
     used: Amount
-    """The amount that the other run had used or reserved before the fork. It does not count against the fork's limits.
+    """The amount that the other run had used or reserved before the fork. This amount does not count against the fork's
+    limits.
     """
     made: tuple[MadeCall, ...]
     workspace: str = ""

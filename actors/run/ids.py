@@ -1,7 +1,7 @@
 """The names of calls and waits. Journals store these names, so their form never changes.
 
-A call requests one reply of a model or of another generator. It is about one *node*, which is usually an attempt at a
-step. Each kind of agent has its own names for nodes. The part of a node's name before a slash is the step. The first
+A call requests one reply of a model or of another generator. A call is about one *node*, which is usually an attempt at
+a step. Each kind of agent has its own names for nodes. The part of a node's name before a slash is the step. The first
 call about a node has the node's name. A second call has this name with the suffix `/c`. A further try of a call has the
 call's name with the suffix `.tTRY`.
 """

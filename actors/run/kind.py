@@ -1,8 +1,8 @@
 """Kinds of agents. A `Kind` has everything that the engine and the interfaces need to know about a kind.
 
 An entry point of the group `replan.kinds` registers a kind. The name of the entry point is the kind's name, and its
-value is the import path of a `Kind`. Then `runs, show, questions, answer, tell, cancel, resume, log, host` work for
-runs of the kind.
+value is the import path of a `Kind`. The commands `runs, show, questions, answer, tell, cancel, resume, log, host` work
+for runs of a registered kind.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -100,12 +100,14 @@ class Resources:
     probe: Probe | None = None
     """Checks without cost whether the model's provider is up; None for a model in this process."""
     slot: "CallSlot" = no_limit
-    """The context manager around each call to the model. It waits for a free slot of the model's provider."""
+    """The context manager around each call to the model. The context manager waits for a free slot of the model's
+    provider.
+    """
     drive_child: DriveChild = _refuse_child
 
 
 class PreparedRun(Protocol):
-    """A run that is ready to begin. Its input is resolved and checked, and nothing is written yet."""
+    """A run that is ready to begin. The run's input is resolved and checked, and nothing is written yet."""
 
     @property
     def kind(self) -> str:
@@ -213,9 +215,9 @@ class Kind(Generic[S, E]):
     name: str
     """The name of the kind. Runs store the name, so it must never change."""
     machine: "RunMachine[S, E]"
-    """The machine of the kind's runs. It has no state, so all runs share one machine."""
+    """The machine of the kind's runs. The machine has no state, so all runs share one machine."""
     codec: Codec[E]
-    """The codec of the kind's events. It has the version of their format."""
+    """The codec of the kind's events, which has the version of the event format."""
     actors: (
         "Callable[[S, Resources], Sequence[Actor[Any, Any]] | AbstractAsyncContextManager[Sequence[Actor[Any, Any]]]]"
     )
@@ -289,5 +291,5 @@ class Kind(Generic[S, E]):
 
     @property
     def format(self) -> int:
-        """The version of the format of the kind's events. It is stored with every run."""
+        """The version of the format of the kind's events, which is stored with every run."""
         return self.codec.format

@@ -247,7 +247,7 @@ class RunMachine(ABC, Generic[S, E]):
         """Return the state after an event.
 
         `state` is the state before the event, and `run` is the common part after the event. The method applies the
-        kind's own events, and passes all other events to `common`. It never decides and never fails.
+        kind's own events, and passes all other events to `common`. The method never decides and never fails.
         """
 
     @property
@@ -404,7 +404,10 @@ class RunMachine(ABC, Generic[S, E]):
         return decision
 
     def _go_on(self, state: S) -> Any:
-        """Return the next decision of a run that has not ended. At a limit, it may be a question to a person."""
+        """Return the next decision of a run that has not ended.
+
+        At a limit, the decision may be a question to a person.
+        """
         run = state.run
         if run.warn_at and (warning := warn_near_limit(run)) is not None:
             return warning

@@ -157,7 +157,7 @@ def _pause(tries: Tries[Any]) -> float:
 
 
 def _doubled_pause(tries: Tries[Any]) -> float:
-    """Return a pause in seconds. It doubles with each try, and has jitter from a hash of the request's id."""
+    """Return a pause in seconds. The pause doubles with each try, and has jitter from a hash of the request's id."""
     jitter = hashlib.sha256(tries.request.request_id.encode()).digest()[0] / 255
     doubled = BACKOFF_FIRST * 2.0 ** min(tries.count - 1, 12)
     return min(doubled * (0.5 + jitter), LEFT_SECONDS)

@@ -136,7 +136,7 @@ def _pause_tries(tries: Tries[C], wait: WaitRequested, before: WaitRequested | N
 def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[C]:
     """Return the calls after a call failed while the run waits for the provider.
 
-    The call waits as long as the run.
+    The call waits until the run's wait ends.
 
     Otherwise each of several calls that fail at once would have the full patience.
     """
@@ -146,7 +146,7 @@ def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[
 
 
 def end_wait(calls: Calls[C], wait: WaitRequested) -> Calls[C]:
-    """Return the calls after a wait ended. Their next try may be requested."""
+    """Return the calls after a wait ended. The next tries of the calls may be requested."""
     if wait.request_id == PROVIDER:
         return release_tries(calls)
     if wait.node is None or wait.call not in calls.tries:

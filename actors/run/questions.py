@@ -1,8 +1,8 @@
 """Questions to people: their events, the table of their status changes, and when they expire. Pure.
 
-A question gets a new id each time it is asked. It is open while its status is `asked`. Each later status comes from an
-event. After a question is declined, expired or withdrawn, the run goes on without an answer. A late answer to an
-expired or withdrawn question is recorded, and later prompts show the answer.
+A question gets a new id each time it is asked. A question is open while its status is `asked`. Each later status comes
+from an event. After a question is declined, expired or withdrawn, the run goes on without an answer. A late answer to
+an expired or withdrawn question is recorded, and later prompts show the answer.
 """
 
 import operator
@@ -176,7 +176,7 @@ class ClarificationAnswered(TimedEvent):
     def precedes_takeover(self) -> bool:
         """Whether this answers a question at a limit.
 
-        If so, it is recorded before the takeover, which may end the run's wait.
+        If so, the answer is recorded before the takeover, which may end the run's wait.
         """
         return self.answer in (GO_ON, STOP) or bool(self.change)
 

@@ -198,7 +198,7 @@ def news_text(event: Any, state: Any, text: Callable[[Any, Any], str] | None = N
     """Return the line that progress shows for an event; empty if progress does not show the event.
 
     `text` returns an event in one line; None means `record_text`. Progress does not show a request, but shows the event
-    after its reply. It shows a request that takes long as an open call.
+    after its reply. A request that takes long is shown as an open call.
     """
     return "" if isinstance(event, CallRequested) else action_text(event, state, text)
 

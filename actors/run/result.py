@@ -365,9 +365,9 @@ def usage_line(result: RunResult) -> Line:
 def status_row(run: RunState[C], calls: Collection[str], *, working: bool, shown: Shown = question_json) -> Summary:
     """Return the run's status row.
 
-    `calls` has the open calls on which an actor works. It has no calls of an earlier driver, and no calls whose child
-    run waits for its provider. `working` says whether a guard or a tool works. `shown` turns a question into plain
-    data.
+    `calls` has the open calls on which an actor works. `calls` has no calls of an earlier driver, and no calls whose
+    child run waits for its provider. `working` says whether a guard or a tool works. `shown` turns a question into
+    plain data.
     """
     # A child run uses amounts that its parent run has reserved.
     ledger = Ledger(run.ledger.limits) if run.child else run.ledger

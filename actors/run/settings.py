@@ -125,7 +125,7 @@ def change_of(
 def timeout_after(seconds: float, event: SettingsChanged) -> float:
     """Return the time limit of a call after a change: the newly set limit, or else the new server's default.
 
-    `seconds` is the limit before the change. It is kept if it is not a default, because then the user or a file has set
+    `seconds` is the limit before the change. A limit that is not a default is kept, because the user or a file has set
     it.
     """
     usual = event.call_seconds if seconds in (CALL_SECONDS, LOCAL_CALL_SECONDS) else None

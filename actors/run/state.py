@@ -1,4 +1,4 @@
-"""The part of a run's state that every kind of agent has. It is frozen. Only `evolve_run` creates new values.
+"""The part of a run's state that every kind of agent has. This part is frozen: only `evolve_run` creates new values.
 
 The state of a kind has a `RunState` in its field `run`. Before the run begins, the state is `NotStarted()`.
 """
@@ -30,7 +30,7 @@ class RunState(Generic[C]):
     child: bool = False
     """Whether the run is a step of another run, whose ledger pays for it."""
     now: float = 0.0
-    """The latest time of an event, in UTC seconds. It never decreases, even if the clock is set back."""
+    """The latest time of an event, in UTC seconds. This time never decreases, even if the clock is set back."""
     wall: float = 0.0
     """The latest time of the clock, in UTC seconds. The ends of waits are computed from this time, because waits end by
     the clock.

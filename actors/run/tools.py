@@ -8,9 +8,9 @@ A run that a person, a limit or a fault has ended is over after its tool calls h
 runs to its end, and a repeatable call is stopped.
 
 A call is requested, recorded as started with the name of its process, and finished. The call does nothing before its
-start is recorded. A later driver first ends the process of an earlier driver's call (`checking`). Then it makes the
-call again if the call is repeatable, or else asks a person. A repeatable call inside the driver's own process is not
-recorded as started, because the call ends with this process.
+start is recorded. A later driver first ends the process of an earlier driver's call (`checking`). Then this driver
+makes the call again if the call is repeatable, or else asks a person. A repeatable call inside the driver's own process
+is not recorded as started, because the call ends with this process.
 """
 
 import operator

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TimedEvent(Event):
-    """An event that follows from a message from outside. It has the time of the message."""
+    """An event that follows from a message from outside. The event has the time of the message."""
 
     at: Seconds
     """The time, in UTC seconds since 1970."""

@@ -255,8 +255,8 @@ class _Tail:
     def text(self) -> str:
         """The last bytes as text.
 
-        If earlier bytes were dropped, the first line is incomplete. It is left out, so that the text does not begin
-        with a part of a secret. If it is the only line, it is kept.
+        If earlier bytes were dropped, the first line is incomplete. An incomplete first line is left out, so that the
+        text does not begin with a part of a secret. If there is no other line, it is kept.
         """
         data = bytes(self._data[-self._bytes_max :])
         if self._is_cut or len(self._data) > self._bytes_max:

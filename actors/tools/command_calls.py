@@ -55,7 +55,7 @@ class RefusedCall(PreparedCall):
 def system_refusal(error: OSError, doing: str) -> CallRefused:
     """Return the refusal of a call because of a system error.
 
-    Its reason begins with `doing`, such as "the file cannot be read".
+    The reason begins with `doing`, such as "the file cannot be read".
     """
     outcome = ToolOutcome.TRANSIENT if error.errno in _PASSING else ToolOutcome.PERMANENT
     cause = (error.strerror or str(error)).lower()
@@ -135,9 +135,9 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
 
     The tools file lists the variables that the command sees. Exit code 0 is a success, unless a line of the output
     matches `failure_pattern`. A call is a transient failure if its exit code is in `transient_exit_codes`, if it
-    exceeds its time limit, or if the system lacks resources. It is a permanent failure if the program is missing or may
-    not be executed. It is broken if its exit code is in `broken_exit_codes` or if a signal ends it. Any other exit code
-    is a failure.
+    exceeds its time limit, or if the system lacks resources. A call is a permanent failure if the program is missing or
+    may not be executed. A call is broken if its exit code is in `broken_exit_codes` or if a signal ends it. Any other
+    exit code is a failure.
     """
 
     @asynccontextmanager

@@ -38,7 +38,8 @@ def make_workspace(source: Path, snapshot: str, target: Path, home: Path, run: s
     fork.
 
     Raises `UsageProblem` if the files of the snapshot cannot be restored. If `source` is not a git repository, it must
-    not have changed since the snapshot, and no run may work in it. After an error, everything that was made is removed.
+    not have changed since the snapshot, and no run may work in it. After an error, everything that this function has
+    made is removed.
     """
     try:
         if snapshot.startswith(PREFIX):
@@ -81,7 +82,7 @@ def free_folder(target: Path, home: Path) -> Path:
 
 
 def _add_worktree(source: Path, commit: str, target: Path, home: Path, run: str) -> None:
-    """Make a worktree of a commit, on no branch. Its files have exactly the bytes of the snapshot."""
+    """Make a worktree of a commit, on no branch. The files have exactly the bytes of the snapshot."""
     try:
         repository = find_noted_repository(source, home, TimeLimit(SECONDS))
         repository.theirs.run("rev-parse", "-q", "--verify", f"{commit}^{{commit}}")

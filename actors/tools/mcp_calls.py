@@ -38,8 +38,8 @@ def mcp_tool(spec: McpSpec, workspace: Workspace, outside: Mapping[str, str]) ->
 
     `outside` is the driver's environment, which has the token if the server needs a token. The server says whether a
     call is a success or a failure. The text of its reply is the output. A call is a permanent failure if the server
-    does not list the tool, lists other arguments, or refuses the token. It is a transient failure if the server's
-    address cannot be reached. It is broken if the server ends, sends too much, or sends unreadable data. The result
+    does not list the tool, lists other arguments, or refuses the token. A call is a transient failure if the server's
+    address cannot be reached. A call is broken if the server ends, sends too much, or sends unreadable data. The result
     records whether the call was sent.
     """
 

@@ -1,6 +1,7 @@
-"""Connections to MCP servers, by the standard streams of a process or by HTTP. Both limit how much the server may send.
+"""Connections to MCP servers, by the standard streams of a process or by HTTP.
 
-This module imports the SDK of the protocol. It is imported only for a call, because most runs need no MCP server.
+Both kinds of connections limit how much the server may send. This module imports the SDK of the protocol. The module is
+imported only for a call, because most runs need no MCP server.
 """
 
 from collections.abc import AsyncIterator

@@ -33,8 +33,8 @@ class ValueSource(Value):
     """The place of a token's value in the output of a call."""
 
     after: str = ""
-    """The text right before the value, at the first occurrence of this text. If it is empty, the value begins the
-    output.
+    """The text right before the value, at the first occurrence of this text. If this text is empty, the value begins
+    the output.
     """
     pattern: str = Field(min_length=1)
     """The regular expression of the value. The value is the longest match that begins right after `after`."""

@@ -1,7 +1,7 @@
 """The preflight check of a plan.
 
-It checks whether everything that the plan needs exists, and calls no tool of the user. Each MCP server is asked once
-for the schemas of its tools. If the server is a program, the check starts it.
+The check finds out whether everything that the plan needs exists, and calls no tool of the user. Each MCP server is
+asked once for the schemas of its tools. If the server is a program, the check starts it.
 """
 
 import json

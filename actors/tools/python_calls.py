@@ -1,4 +1,7 @@
-"""Python tools. Their functions are found and hashed without being run, and are later called in this process."""
+"""Python tools.
+
+The functions of the tools are found and hashed without being run, and are later called in this process.
+"""
 
 import ast
 import hashlib
@@ -142,10 +145,10 @@ def python(spec: PythonSpec | PluginToolSpec, workspace: Workspace) -> Tool:
     The function of an installed package is called as `call(settings, workspace, **arguments)`.
 
     An async function runs in the driver's event loop. A sync function runs in a worker thread, which is abandoned if
-    the call is cancelled. If the function returns text, None or True, the call is a success. If it returns False, the
-    call is a failure. After `TimeoutError` and `ConnectionError`, the call is a transient failure. After
-    `PermissionError` and `ImportError`, or if the code cannot be loaded, it is a permanent failure. After every other
-    exception, the call is broken. An argument that is a path is passed as a `pathlib.Path` below the workspace.
+    the call is cancelled. If the function returns text, None or True, the call is a success. If the function returns
+    False, the call is a failure. After `TimeoutError` and `ConnectionError`, the call is a transient failure. After
+    `PermissionError` and `ImportError`, or if the code cannot be loaded, the call is a permanent failure. After every
+    other exception, the call is broken. An argument that is a path is passed as a `pathlib.Path` below the workspace.
     """
     paths = {name for name, parameter in spec.parameters.items() if isinstance(parameter, PathParameter)}
 

@@ -349,7 +349,7 @@ def open_repository(
 
 
 def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repository:
-    """Return the repository of a workspace. It must be the repository that the home noted at the start of the run.
+    """Return the repository of a workspace, which must be the one that the home noted at the start of the run.
 
     Raises `OSError`, and `GitFailed` if the workspace has another repository.
     """

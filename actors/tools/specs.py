@@ -34,13 +34,13 @@ class CommandSpec(Value):
     broken_exit_codes: tuple[int, ...] = ()
     """The exit codes with which the program says that it could not do its work."""
     failure_pattern: str
-    """A regular expression. If a line of output matches it, exit code 0 is a failure. It is empty if there is no
+    """A regular expression. If a line of output matches it, exit code 0 is a failure. The text is empty if there is no
     pattern.
     """
 
 
 class PythonSpec(Value):
-    """A Python function that runs in the driver's process. It is synchronous, or async with anyio."""
+    """A Python function that runs in the driver's process. The function is synchronous, or async with anyio."""
 
     kind: Literal["python"] = "python"
     name: str
@@ -56,7 +56,7 @@ class PythonSpec(Value):
 
 
 class PluginToolSpec(Value):
-    """A tool that an installed package provides. It runs in the driver's process."""
+    """A tool that an installed package provides. The tool runs in the driver's process."""
 
     kind: Literal["plugin"] = "plugin"
     name: str
@@ -96,7 +96,7 @@ class McpSpec(Value):
 
 
 class AgentSpec(Value):
-    """A coding agent: a program with a prompt on its standard input. It runs in a worktree made for the call."""
+    """A coding agent: a program with a prompt on its standard input. The agent runs in a worktree made for the call."""
 
     kind: Literal["agent"] = "agent"
     name: str

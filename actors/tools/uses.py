@@ -172,7 +172,7 @@ class ToolSet(Value):
     )
     """The tools that may undo a call, by name. The arguments of each call are the defaults of the tool's parameters."""
     undo_of: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The undo tool that each tool declares, by the tool's name. It is used for steps that name no undo."""
+    """The undo tool that each tool declares, by the tool's name. The undo tool is used for steps that name no undo."""
     disk_mb: Mapping[str, int] = Field(default_factory=dict, exclude_if=operator.not_)
     """The free disk space that tools need, in megabytes (10^6 bytes), by tool."""
     makes: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
@@ -254,8 +254,8 @@ class ToolSet(Value):
         """Yield a text for each parameter of an undo tool that gets no argument. Every name in the plan must be bound.
 
         A parameter gets the argument of the same name from the call that is undone. If there is none, it gets the value
-        of the token of the same name, if every success of the step reads or needs this token. Otherwise it gets its
-        default.
+        of the token of the same name, if every success of the step reads or needs this token. Otherwise the parameter
+        gets its default.
         """
         for step in plan.steps:
             undo = self.undos.get(step.undo)

@@ -130,8 +130,8 @@ class Workspace:
     handle: int
     """The descriptor of the open folder. Built-in tools open paths relative to this descriptor."""
     lock: WorkspaceLock
-    """The lock of the folder. It is not held as long as processes of an earlier driver of this run still work in the
-    folder.
+    """The lock of the folder. The lock is not held as long as processes of an earlier driver of this run still work in
+    the folder.
     """
     writing: trio.Lock = field(default_factory=trio.Lock)
     """A lock that is held while a built-in tool works."""

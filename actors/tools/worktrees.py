@@ -280,9 +280,10 @@ def refuse_git_errors(doing: str) -> Iterator[None]:
 
 
 def prepare_at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
-    """Return a function that takes a commit. It returns a function that prepares a tool's calls on the commit's files.
+    """Return a function that takes a commit.
 
-    Each call has its own worktree, which is removed afterwards. `opened` returns the tool for a workspace.
+    It returns the function `prepare` of a tool whose calls work on the commit's files. Each call has its own worktree,
+    which is removed afterwards. `opened` returns the tool for a workspace.
     """
 
     def prepare_at(commit: str) -> Prepare:
