@@ -49,7 +49,7 @@ async def test_a_later_release_upgrades_the_tables_and_goes_on_with_their_runs(n
 @pytest.mark.parametrize(
     ("statement", "error", "match"),
     [
-        ("UPDATE replan.journal SET version = 2", JournalNewer, "version 2, this one knows 1"),
+        ("UPDATE replan.journal SET version = 2", JournalNewer, "version 2; this release reads up to 1"),
         ("ALTER TABLE replan.runs RENAME COLUMN near TO other", JournalUnreadable, "an older development version"),
         ("DROP TABLE replan.journal", JournalDamaged, "schema named replan"),
     ],
