@@ -99,7 +99,7 @@ def test_a_hosted_run_without_input_waits_with_exit_6(replan, hosting, problem, 
         result = replan("run", problem, "-m", asking, "-w", "option_a", "--no-input")
         assert result.exit_code == 6
         assert re.search(r"answer with: replan answer \w+/q1 TEXT", result.stderr)
-        assert "goes on in its host" in result.stderr
+        assert "the host then continues the run" in result.stderr
 
 
 def test_ctrl_c_only_ends_the_following_of_a_hosted_run(shell, hosting, problem, scripted):

@@ -123,7 +123,7 @@ async def test_a_run_that_cannot_be_added_is_still_driven_in_the_source(file, ur
     await filled(source)
     async with opened(target) as journal:
         await journal.create("a", "another", facts=counted(9))
-    assert "exists already" in copied(source, target)[0].problem
+    assert "already has another run" in copied(source, target)[0].problem
     async with opened(source) as journal:
         assert await journal.claim("a", "driver", 60.0) > 1
         with pytest.raises(RunMoved):
@@ -149,7 +149,7 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
         return done
 
     run = json.loads(call("run", problem, "-m", "template:bug", "--json").stdout)["run_id"]
-    assert "nothing differs" in call("home", "verify").stdout
+    assert "everything agrees with the records" in call("home", "verify").stdout
     assert call("home", "copy", file, url).stdout.split() == [run]
     assert json.loads(call("home", "copy", file, url, "--json").stdout)["runs"] == [
         {"run_id": run, "new": False, "deleted": False, "problem": None}
@@ -161,7 +161,7 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
     assert "continue the run there" in call("show", run).stderr
     assert "continue the run there" in call("resume", run, code=8).stderr
     assert json.loads(call("home", "verify", url, "--json").stdout)["findings"] == []
-    assert "nothing differs" in call("home", "verify", file).stdout
+    assert "everything agrees with the records" in call("home", "verify", file).stdout
     assert f"version {VERSION}" in call("home", "upgrade", url).stderr
     assert f"version {VERSION}" in call("home", "upgrade").stderr
     assert "CREATE ROLE" in call("home", "upgrade", url, "--app", "nobody_has_it", code=2).stderr
@@ -169,7 +169,7 @@ def test_the_commands_copy_verify_and_upgrade(file, url, tmp_path, monkeypatch):
     call("home", "copy", f"sqlite:{tmp_path / 'missing' / 'journal'}", url, code=2)
     call("home", "verify", "mysql://user:password@server/db", code=2)
     monkeypatch.setenv("REPLAN_JOURNAL", url)
-    assert "nothing differs" in call("home", "verify").stdout
+    assert "everything agrees with the records" in call("home", "verify").stdout
     assert json.loads(call("show", run, "--json").stdout)["run_id"] == run
 
 
@@ -205,7 +205,7 @@ def test_what_a_run_has_spent_on_each_day_moves_with_it(file, url, tmp_path, mon
         call("home", "copy", source, target)
         assert totals(target) == totals(source) == spent
         for journal in (source, target):
-            assert "nothing differs" in call("home", "verify", journal)
+            assert "everything agrees with the records" in call("home", "verify", journal)
 
 
 def test_verification_notices_what_was_changed_in_the_database(url, server, tmp_path, monkeypatch):
@@ -215,7 +215,7 @@ def test_verification_notices_what_was_changed_in_the_database(url, server, tmp_
     problem.write_text(PROBLEM, encoding="utf-8")
     assert CliRunner().invoke(app, ["run", str(problem), "-m", "template:bug"]).exit_code == 0
     for statement, cause in (
-        ("UPDATE replan.runs SET calls = calls + 1", "what its row says that it has committed"),
+        ("UPDATE replan.runs SET calls = calls + 1", "the committed amounts and days in its row"),
         ("UPDATE replan.runs SET detail = 'all_pruned'", "its detail: stored as 'all_pruned'"),
         ("UPDATE replan.records SET at = at + 1 WHERE seq = 3", "record 3: the record does not match its hash"),
         ("UPDATE replan.texts SET text = 'x'", "does not match its hash"),
