@@ -55,7 +55,7 @@ class ActionPair(Config):
     escalate_to: tuple[StepId, ...] = Field(
         default=(), validation_alias=AliasChoices("escalate_to", "escalate_feedback_to")
     )
-    """The earlier steps to redo when this step stagnates; if empty, the nearest steps."""
+    """The earlier steps to redo when this step stagnates; if empty, the policy decides."""
     escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
         default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
     )
