@@ -7,11 +7,12 @@ seed draws the same sentences from the same tree.
 
 import argparse
 import ast
+import inspect
 import random
 import re
 
 from tests.docs.blocks import pages
-from tests.docs.test_words import sentences
+from tests.docs.english import sentences
 from tests.tidy.source import ROOT, SOURCES
 from tests.tidy.test_texts import LONG_TEXT_ALLOWED
 
@@ -36,34 +37,51 @@ def of_docstrings():
     for module in SOURCES:
         for item in module.bare_constants():
             if isinstance(item.value.value, str):
-                for sentence in sentences(item.value.value, counted=False):
+                for sentence in sentences(_lines(item.value.value), counted=False):
                     yield f"{module.name}:{item.lineno}", sentence
 
 
+def _lines(docstring):
+    """Return a docstring whose indented lines, such as those of a table or a drawing, stand apart."""
+    return re.sub(r"\n(?=\s+\S)", "\n\n", inspect.cleandoc(docstring))
+
+
 def of_messages():
-    """Yield (place, sentence) of every other string with words; `{...}` are the values that stand in it."""
+    """Yield (place, sentence) of every other string with words; `{...}` are the values in it."""
     for module in SOURCES:
-        if module.name in LONG_TEXT_ALLOWED:
-            continue
-        docstrings = {item.value for item in module.bare_constants()}
-        formatted = [node for node in module.nodes if isinstance(node, ast.JoinedStr)]
-        parts = {part for node in formatted for part in ast.walk(node) if part is not node}
-        for node in module.nodes:
-            if node in docstrings or node in parts:
-                continue
-            if isinstance(node, ast.JoinedStr):
-                text = "".join(_in_words(part) for part in node.values)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                text = node.value
-            else:
-                continue
-            if not NO_MESSAGE.search(text):
-                for sentence in sentences(text, counted=False):
-                    yield f"{module.name}:{node.lineno}", sentence
+        if module.name not in LONG_TEXT_ALLOWED:
+            skipped = {*_parts_of_strings(module), *_lists_of_words(module)}
+            for node in module.nodes:
+                text = "" if node in skipped else _text(node)
+                if not NO_MESSAGE.search(text):
+                    for sentence in sentences(text, counted=False):
+                        yield f"{module.name}:{node.lineno}", sentence
 
 
-def _in_words(part):
-    return str(part.value) if isinstance(part, ast.Constant) else f"{{{ast.unparse(part.value)}}}"
+def _parts_of_strings(module):
+    """Yield the docstrings, and the parts of f-strings."""
+    yield from (item.value for item in module.bare_constants())
+    for node in module.nodes:
+        if isinstance(node, ast.JoinedStr):
+            yield from (part for part in ast.walk(node) if part is not node)
+
+
+def _lists_of_words(module):
+    """Yield the strings in constants of a module that have many words and no punctuation mark."""
+    for statement in module.tree.body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign):
+            yield from (
+                node
+                for node in ast.walk(statement)
+                if re.fullmatch(r"(?:[\w'\u2019]+ ){8,}[\w'\u2019]+ ?", _text(node))
+            )
+
+
+def _text(node):
+    """Return the text of a string or an f-string; empty for any other node."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(part) or f"{{{ast.unparse(part.value)}}}" for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def main():
