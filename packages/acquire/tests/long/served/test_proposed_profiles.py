@@ -174,3 +174,12 @@ async def test_a_file_in_the_folder_that_no_profile_could_have_is_not_offered(tm
         run = started.headers["location"].split("/")[2].partition("?")[0]
         await web.engine.resume(run)
         assert "market.customers" in (await web.browser.get(f"/runs/{run}")).text, "the shipped profile counts"
+
+
+async def test_without_a_model_the_form_says_so_and_offers_no_template(tmp_path):
+    async with served(tmp_path, hosts=False, settings={"model": None}) as web:
+        page = (await web.browser.get("/new/acquisition")).text
+        assert "No model is set. Name a model in config.yaml." in page
+        assert "template:bug" not in page
+        assert "replan doctor" not in page
+        assert "-m NAME" not in page
