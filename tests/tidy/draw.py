@@ -1,8 +1,8 @@
 """Draws sixty sentences for a review of the language: `python -m tests.tidy.draw --seed 11`.
 
 Twenty are from pages, twenty from messages, and twenty from docstrings. The reviewer wrote none of them, and may open
-the file of a sentence. A sentence that needs a second reading is rewritten, and so are its neighbours like it. The same
-seed draws the same sentences from the same tree.
+the file of a sentence; the sentence before it, if there is one, is shown in brackets. A sentence that needs a second
+reading is rewritten, and so are its neighbours like it. The same seed draws the same sentences from the same tree.
 """
 
 import argparse
@@ -78,10 +78,21 @@ def _lists_of_words(module):
 
 
 def _text(node):
-    """Return the text of a string or an f-string; empty for any other node."""
+    """Return the text of a string, or of an f-string with the names of its values; empty for any other node."""
     if isinstance(node, ast.JoinedStr):
-        return "".join(_text(part) or f"{{{ast.unparse(part.value)}}}" for part in node.values)
+        return "".join(_text(part) or f"{{{_name(part.value)}}}" for part in node.values)
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _name(value):
+    """Return a name for a value in an f-string: that of the variable, of the attribute, or of the first argument."""
+    match value:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(args=[first, *_]):
+            return _name(first)
+        case _:
+            return "..."
 
 
 def main():
@@ -89,10 +100,15 @@ def main():
     parser.add_argument("--seed", type=int, required=True, help="draws the same sentences again")
     draw = random.Random(parser.parse_args().seed)
     for source in (of_pages, of_messages, of_docstrings):
-        found = sorted(found for found in source() if len(WORD.findall(found[1])) >= WORDS_MIN)
-        print(f"{source.__name__}: {SHARE} of {len(found):,}")
-        for place, sentence in sorted(draw.sample(found, SHARE)):
-            print(f"{place}\n    {sentence}")
+        found = list(source())
+        eligible = [index for index, (_, text) in enumerate(found) if len(WORD.findall(text)) >= WORDS_MIN]
+        print(f"{source.__name__}: {SHARE} of {len(eligible):,}")
+        for index in sorted(draw.sample(eligible, SHARE)):
+            place, text = found[index]
+            print(place)
+            if index and found[index - 1][0] == place:
+                print(f"    ({found[index - 1][1]})")
+            print(f"    {text}")
 
 
 if __name__ == "__main__":
