@@ -292,7 +292,7 @@ def _normalize(text: str) -> str:
 def standing_text(row: TableRow, *, full: bool = True) -> str:
     """Return the result of an execution for a demand, if known, and how the plan treats the demand, in words.
 
-    Without `full`, a known result is returned alone.
+    Without `full`, only a known result is returned.
     """
     if row.end:
         return f"{row.end}, {_plan_text(row)}" if full else row.end

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 Written = Literal["command", "option", "model", "key", "value", "extra"]
-"""Where a name is written: on the command line, after `--model`, in a file of settings, tools or a workflow, or as an
-extra of the package. A `value` is one of the words that a key accepts.
+"""Where a name is written. A `model` stands after `--model`. A `key` is in a file of settings, tools or a workflow. A
+`value` is one of the words that a key accepts. An `extra` belongs to the package.
 """
 
 _MESSAGES = "use a webhook: it calls a program of yours, which can send the message"

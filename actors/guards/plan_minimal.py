@@ -200,7 +200,7 @@ def _check_targets(plan: Plan, order: StepOrder) -> Iterator[Finding]:
         target = order.index.get(step.on_failure, index)
         if target != index and not order.ancestors[index] >> target & 1:
             text = (
-                f"on_failure must name this step or a step that it depends on, but it does not depend on "
+                f"on_failure must name this step or a step that it depends on. It does not depend on "
                 f"{printable(step.on_failure)}; add this dependency, or name another step."
             )
             yield _step_error(step.step_id, Code.UNKNOWN_TARGET, text)

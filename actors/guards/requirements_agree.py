@@ -1,6 +1,6 @@
 """`requirements_agree`: the requirements that recon states can hold together, and there is a goal.
 
-Three conflicts can be decided without understanding a text: recon declares a conflict (`conflicts_with`), the same name
+Three conflicts can be found without understanding a text. Recon declares a conflict (`conflicts_with`), the same name
 is wanted and forbidden, or one limit has two values. The quotes of both requirements must be in the user's texts. Each
 conflict is a question to the user. If the question was asked before, the conflict is only a warning.
 

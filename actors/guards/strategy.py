@@ -162,7 +162,7 @@ def _compare_key_steps(value: Mapping[str, Any], key_steps: list[KeyStep]) -> It
         if comparable_name(wanted.id) not in implemented:
             message = (
                 f"no step implements the strategy's key step '{printable(wanted.id)}' ({quote_text(wanted.text)}); "
-                f"add a step with this id under 'implements', or add the id to a step that does this work"
+                f"add its id under 'implements' to the step that does this work, or add such a step"
             )
             yield Finding(code=Code.STRATEGY_NOT_FOLLOWED, message=message, where=wanted.id)
     known = {comparable_name(wanted.id) for wanted in key_steps}

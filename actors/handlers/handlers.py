@@ -56,8 +56,8 @@ async def _send(
 ) -> Generated | Faulted:
     """Send a call when a slot is free, within the request's time limit. A call that the run has withdrawn is not sent.
 
-    One cancel scope has two purposes: it ends the wait for a slot if the call is withdrawn, and it limits the time of
-    the call after the call is sent.
+    One cancel scope has two purposes. It ends the wait for a slot if the call is withdrawn, and it limits the time of a
+    sent call.
     """
     started_at: float | None = None
     answer: Reply | Fault | None = None

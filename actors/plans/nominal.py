@@ -9,8 +9,8 @@ steps), a token p is necessarily true before a step c if and only if both hold:
        necessarily after d and before c.
 
 A step that deletes and adds the same token counts as adding the token. The end of the plan counts as a step after all
-others. The criterion is exact. If condition 2 fails for d, then p is false at c in some order: the order that places d
-as late as possible and c right after d.
+others. The criterion is exact. If condition 2 fails for d, then p is false at c in some order. In this order, d is as
+late as possible, and c comes right after d.
 """
 
 from collections import defaultdict

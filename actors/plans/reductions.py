@@ -1,9 +1,9 @@
 """Keeps explorations small by a limit of work, merged configurations, and stubborn sets. Pure.
 
-A reduced configuration keeps only the steps that may still run, and the tokens that may still be read by these steps,
-the goal or an invariant. All other parts have no influence, so exactly the same traces follow. For example, a hundred
-recovered failures lead to one configuration if no step reads their tokens again. Work is counted in units, not timed,
-so the result is the same on every machine.
+A reduced configuration keeps only the steps that may still run. It keeps a token only if these steps, the goal or an
+invariant may still read it. All other parts have no influence, so exactly the same traces follow. For example, a
+hundred recovered failures lead to one configuration if no step reads their tokens again. Work is counted in units, not
+timed, so the result is the same on every machine.
 """
 
 from typing import NamedTuple

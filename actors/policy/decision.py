@@ -42,7 +42,7 @@ from runtime.core.events import Value
 
 
 def belief_row(verdict: Verdict, policy: Policy) -> str:
-    """Return the id of the row that matches a rejection; empty without a belief, or if that row decides alone.
+    """Return the id of the row that matches a rejection; empty if no belief takes part in the decision.
 
     Rows about repeated failures and about facts are ignored, because the belief itself counts repeats and facts.
     """
@@ -325,7 +325,7 @@ def _decide_by_table(failure: Failure, situation: Situation, cause: Cause | None
 
 
 def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | None) -> Decision | None:
-    """Return the decision of a belief policy; None without a belief, or if the matching row decides alone."""
+    """Return the decision of a belief policy; None if no belief takes part in the decision."""
     model, graph, policy = situation.belief, situation.graph, situation.policy
     if model is None:
         return None

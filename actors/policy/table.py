@@ -115,8 +115,8 @@ class BeliefTable(Config):
     mistake.
     """
     afresh: Share | None = None
-    """The chance of a fresh attempt, as a share of the chance of a retry with another text; null if the belief weighs
-    no fresh moves. It needs `author`.
+    """The chance of a fresh attempt, divided by the chance of a retry with another text; null if the belief considers
+    no fresh attempts. It needs `author`.
     """
     author: Author | None = None
     """The model that `chances` describe, a middle model of the records; null if `chances` hold for every model."""

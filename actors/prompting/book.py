@@ -196,8 +196,8 @@ def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]
     """Return the prompts of a file, and notices. A file without `sections` uses the sections of the file `shared`.
 
     AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`. If an entry of a JSON file lacks
-    only this key, it uses the wrapper of `shared`, with a notice (S100). An entry of a JSON file that is a single text
-    is ignored, with a notice, because its role and its task cannot be told apart.
+    only this key, it uses the wrapper of `shared`, with a notice (S100). If an entry of a JSON file is a single text,
+    it is ignored, with a notice: its role cannot be separated from its task.
 
     Raises `UsageProblem` if a file cannot be read, if a text is missing, empty or too long, or if a slot is missing or
     repeated.

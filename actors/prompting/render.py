@@ -2,8 +2,8 @@
 
 The system part consists of the role, the constraints and the note on data. The user part consists of sections in a
 fixed order. Empty sections are omitted. Text that differs between attempts of a step comes last, so that a provider can
-cache the text before that part. Text from users and models is put between delimiters that do not occur in the text, so
-that a model can tell the text from an instruction. Slots in inserted text are not replaced.
+cache the text before that part. Text from users and models is put between delimiters that do not occur in the text. So
+a model can distinguish the text from an instruction. Slots in inserted text are not replaced.
 """
 
 import hashlib

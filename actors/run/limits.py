@@ -1,9 +1,8 @@
 """The table of the limits and of the settings of calls that a person may set for a run of any kind. Pure.
 
-The table has the name, unit, bounds and help of each limit. All interfaces are generated from this table: options of
-the command line, keywords of Python, bodies of HTTP, arguments of MCP, forms of the page, ceilings in the config file,
-and rows of the documentation. A limit has the same name in all interfaces. The amounts that a run may use are in
-`runtime.core.ledger.Limits`.
+The table has the name, unit, bounds and help of each limit. All interfaces are generated from this table: the command
+line, Python, HTTP, MCP and the page. The ceilings in the config file and rows of the documentation are generated from
+it too. A limit has the same name in all interfaces. The amounts that a run may use are in `runtime.core.ledger.Limits`.
 """
 
 import re

@@ -170,9 +170,9 @@ Style = Literal["bold", "dim", ""]
 def question_parts(question: Mapping[str, Any], *, numbered: bool = False) -> Iterator[tuple[str, Style]]:
     """Yield the lines of an open question (`actors.run.open_question.OpenQuestion`), with their styles.
 
-    The order is: the sentence, the priority if it is not normal, the text `about`, the subject, the choices or the form
-    of the answer, and what happens if the question is declined. With `numbered`, a person can pick a choice by its
-    number.
+    The first lines are the sentence, the priority if it is not normal, the text `about`, and the subject. The choices
+    or the form of the answer follow. The last line says what happens if the question is declined. With `numbered`, a
+    person can pick a choice by its number.
     """
     yield question_in_words(str(question["text"])), "bold"
     if question["priority"] != "normal":

@@ -27,8 +27,8 @@ START = 1_000_000_000.0
 class PureRun(Generic[D]):
     """A run of an agent. After each message, the machine makes all decisions that follow from the message.
 
-    The methods that send answers raise `AssertionError` if the run does not wait for exactly one answer of the kind, or
-    if it refuses the answer.
+    The methods that send answers raise `AssertionError` if the run does not wait for exactly one such answer, or if it
+    refuses the answer.
     """
 
     def __init__(self, agent: Agent[D], task: str, limits: Limits | None = None) -> None:

@@ -65,8 +65,8 @@ def outcome_question(tool: str, step: str, *, lives: bool = False, forked: bool 
 Via = Literal["", "cli", "web", "api", "mcp", "python", "ask", "link"]
 """The interface by which an answer was given; empty if it is unknown.
 
-The interfaces are the command line, the web page, the HTTP API, the MCP server, `replan.answer`, the `ask` function of
-a Python program, and a signed link of a named person.
+The interfaces are the command line, the web page, HTTP, MCP, `replan.answer`, the `ask` function of a Python program,
+and a person's signed link.
 """
 VIAS: tuple[Via, ...] = get_args(Via)
 

@@ -149,7 +149,7 @@ def budget_line(state: Any, now: float, *, price_known: bool | None = None, work
     """Return one line about how much of each limit is used.
 
     `price_known` says whether costs are shown; by default, they are shown if the run's model has a price. `working`
-    says whether the time since the last event is active; by default, it is active if a call of a model or a tool is
+    says whether the time since the last event is active. By default, it is active if a call of a model or a tool is
     open.
     """
     price_known = state.config.price is not None if price_known is None else price_known

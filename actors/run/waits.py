@@ -1,7 +1,7 @@
 """Events with a time, the events of waits, and the open waits of a run. Pure.
 
-A run can wait for the next try of a call, a delayed retry, a question's expiry, the deadline, the next day of a daily
-budget, or the model's provider.
+A run can wait for the model's provider, the next try of a call, a delayed retry, or the next day of a daily budget. It
+can also wait for a question's expiry or the deadline.
 """
 
 import operator

@@ -65,8 +65,8 @@ async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[Non
 
     The user gets a warning about a service that cannot be loaded.
 
-    Finding the services takes 20 ms. So a command that drives a single run looks for them only if the environment has
-    a variable of `SERVICE_VARIABLES`, or if the config file has a key of a distribution.
+    Finding the services takes 20 ms. So a command that drives a single run does not always look for them. It does so if
+    the environment has a variable of `SERVICE_VARIABLES`, or if the config file has a key of a distribution.
     """
     engine, services = process.engine, list[ServicePlugin]()
     if in_hosts or _asks_for_services(engine.environment) or type(engine.config) is not UserConfig:

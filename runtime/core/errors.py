@@ -184,8 +184,8 @@ class JournalMoved(JournalError):
     def __init__(self, where: str) -> None:
         self.where = where
         super().__init__(
-            f"{where}: the journal was removed, renamed or replaced while it was open; the file that is there now "
-            "lacks the latest records; move the journal only while no command uses it"
+            f"{where}: the open journal was removed, renamed or replaced, so the file lacks the latest records; "
+            "move a journal only while no command uses it"
         )
 
 
@@ -214,7 +214,7 @@ class JournalUncertain(JournalError):
     def __init__(self, where: str) -> None:
         self.where = where
         super().__init__(
-            f"{where}: the connection broke during a commit, and it is not known whether the commit succeeded; "
+            f"{where}: the connection broke during a commit, which may have succeeded; "
             "resume the run, which then goes on from its stored records"
         )
 

@@ -1,10 +1,10 @@
 """Computes the hash chain of a run, and verifies records by the chain. Pure, and the same for every adapter.
 
-A record's hash is the SHA-256 of the previous record's hash, the run's id, the record's number, its time and epoch, the
-consumed message and the event's stored body. Every field has a fixed width or is preceded by its length, so no byte can
-move from one field to the next unnoticed. The body has the SHA-256 of each text in place of the text, so the chain
-covers the texts too. The hash before the first record is a hash of the run's kind and format. Missing last records are
-noticed, because the status row has the last record's number and hash.
+A record's hash is the SHA-256 of the previous record's hash, the run's id, and the record's fields. These are its
+number, its time, its epoch, the consumed message and the event's stored body. Every field has a fixed width or is
+preceded by its length, so no byte can move from one field to the next unnoticed. The body has the SHA-256 of each text
+in place of the text, so the chain covers the texts too. The hash before the first record is a hash of the run's kind
+and format. Missing last records are noticed, because the status row has the last record's number and hash.
 """
 
 import hashlib

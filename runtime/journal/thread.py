@@ -57,7 +57,7 @@ class ThreadJob(Generic[A, T]):
         Call this method only once, because the job drops its reference to the error.
 
         An error refers to the frames that it passed through. If such a frame, or a job in it, also referred to the
-        error, all objects of the caller would stay in memory until the next garbage collection.
+        error, the caller's objects would live until the next garbage collection.
         """
         error, self.error = self.error, None
         if error is not None:

@@ -260,8 +260,8 @@ class HttpModel(ABC):
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Send one request. Return its reply or its fault within `request.timeout_seconds`.
 
-        A request is not sent if its prompt cannot fit into the context window, or if it has a setting that the
-        interface does not accept.
+        A request is not sent if its prompt cannot fit into the context window, or if the interface does not accept one
+        of its settings.
         """
         provider = PROVIDERS[self.provider]
         if refused := provider.refused_settings(request.fields):

@@ -109,10 +109,10 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
     """Return the one JSON value in a model's reply, or why there is no value.
 
     The first candidate is the whole text, if it is an object or array. The second is the first fenced object, else the
-    first fenced array. The third is the text from the first brace to the last, or from the first bracket to the last if
-    the brackets enclose the braces. The last is a bare scalar. The whole text is the first candidate, because a fence
-    inside JSON is part of a string. A candidate that is not JSON but a Python literal (single quotes, `True`, `None`)
-    is read as such a literal, because some models write Python. Nothing else is repaired here
+    first fenced array. The third is the text from the first brace to the last. If brackets enclose the braces, it is
+    the text from the first bracket to the last. The last is a bare scalar. The whole text is the first candidate,
+    because a fence inside JSON is part of a string. A candidate that is not JSON but a Python literal (single quotes,
+    `True`, `None`) is read as such a literal, because some models write Python. Nothing else is repaired here
     (`runtime.models.http_model`).
 
     If no candidate parses, the first error that is not `NOT_JSON` is returned, else the last candidate's error.

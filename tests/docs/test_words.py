@@ -1,4 +1,4 @@
-"""How long the pages are, how they begin, and what their sentences, help texts and docstrings are like.
+"""How long the pages are, how they begin, and what their sentences and the help texts are like.
 
 `python -m tests.docs.test_words` prints what breaks the rules about sentences; `english.yaml` names what is excused.
 """
@@ -8,7 +8,6 @@ import re
 import click
 import pytest
 
-import replan
 from replan.cli.app import app
 from tests.docs.blocks import ROOT, SEARCHED, pages
 from tests.docs.english import OUT, breaches, sentences
@@ -78,17 +77,7 @@ def helps(command):
             yield from helps(command.get_command(click.Context(command), name))
 
 
-def public_docstrings():
-    """Yield the docstrings of the public names, and of their public methods and attributes."""
-    for name in replan.__all__:
-        value = getattr(replan, name)
-        yield getattr(value, "__doc__", None) or ""
-        if isinstance(value, type):
-            members = (member for key, member in vars(value).items() if not key.startswith("_"))
-            yield from (member.__doc__ or "" for member in members if callable(member) or isinstance(member, property))
-
-
-def messages():
+def meanings():
     """Yield the texts of `configs/meanings.yaml`, which messages and `replan explain` show."""
     found = [read_yaml(ROOT / "configs" / "meanings.yaml")]
     while found:
@@ -104,15 +93,13 @@ def test_the_sentences_of_a_page_are_short_and_plain(page):
     assert list(breaches(page.read_text(encoding="utf-8"))) == []
 
 
-@pytest.mark.parametrize(
-    "texts", [lambda: helps(app), public_docstrings, messages], ids=["help texts", "docstrings", "messages"]
-)
+@pytest.mark.parametrize("texts", [lambda: helps(app), meanings], ids=["help texts", "meanings"])
 def test_the_sentences_of_the_program_are_short_and_plain(texts):
     assert [breach for text in texts() for breach in breaches(text)] == []
 
 
 def test_each_excuse_is_needed():
-    texts = [*(page.read_text(encoding="utf-8") for page in pages()), *helps(app), *public_docstrings(), *messages()]
+    texts = [*(page.read_text(encoding="utf-8") for page in pages()), *helps(app), *meanings()]
     every = [sentence for text in texts for sentence in sentences(text)]
     assert [part for part in OUT["excused"] if not any(part in sentence for sentence in every)] == []
 
@@ -127,7 +114,7 @@ if __name__ == "__main__":
     for page in pages():
         for breach in breaches(page.read_text(encoding="utf-8")):
             print(f"{page.relative_to(ROOT)}: {breach}")
-    for title, texts in {"help": helps(app), "docstring": public_docstrings(), "message": messages()}.items():
+    for title, texts in {"help": helps(app), "meaning": meanings()}.items():
         for text in texts:
             for breach in breaches(text):
                 print(f"{title}: {breach}")

@@ -1,9 +1,9 @@
 """Anchors: the last record and message of each run, in a small file beside the journal and its write-ahead log.
 
 The newest records of a journal are only in its write-ahead log. If this log is removed or cut, SQLite opens an earlier
-state of the journal without an error. A driver would then use some request ids twice. So after each commit, the number
-and the hash of the run's last record, or the id of its last posted message, are written into the run's slot in this
-file. If a run's records end before its anchor, the run is damaged.
+state of the journal without an error. A driver would then use some request ids twice. So each commit is followed by a
+write into the run's slot in this file. It writes the number and the hash of the run's last record, or the id of its
+last posted message. If a run's records end before its anchor, the run is damaged.
 
 A slot is overwritten after the commit, and not synced. After a loss of power, a slot may be older than the journal, but
 never newer. A partly written slot fails its checksum and is ignored. The position of a slot is computed from the run's

@@ -1,6 +1,6 @@
 """Finds the tables of PDF pages, and joins the parts of a table on several pages. Used only by `extract_main`.
 
-A table continues if the next page begins with a table of the same columns, and only running titles and page numbers are
+A table continues if the next page begins with a table of the same columns. Only running titles and page numbers may be
 between the two. Rows that repeat the table's header are left out. A row that the end of a page divides is joined,
 unless both parts have a number in the same column. Each cell of the joined row gets the place of the part with the
 number.
@@ -250,7 +250,7 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
     """Return whether two rows are parts of one row.
 
     Two rows whose joined cells would contain two numbers are separate rows. If lines close both rows, the second row
-    must begin without a capital letter, and no column after the first may have text in both rows.
+    must begin without a capital letter. No column after the first may then have text in both rows.
     """
     pairs = list(zip(above.cells, below.cells, strict=True))
     if any(one[-1:].isdigit() and other[:1].isdigit() for one, other in pairs):
@@ -263,8 +263,7 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
 def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
     """Join two parts of a row, and return the row.
 
-    The place of a cell is the place of the part with its number, or both places if it is unclear which part has the
-    number.
+    The place of a cell is the place of the part with its number. If this part is not clear, the cell has both places.
     """
     cells, places = [], []
     for one, other, first, second in zip(above.cells, below.cells, above.places, below.places, strict=True):

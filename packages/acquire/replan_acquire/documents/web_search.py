@@ -1,7 +1,7 @@
 """Searches with a service that has SearXNG's JSON interface. A fault has a code. This module does not retry a search.
 
-The connection goes only to a checked address, because the name of a public endpoint must not lead to this machine or
-into a private network. Redirects and proxies are not used, and compressed answers are not read.
+The connection goes only to a checked address. The name of a public endpoint must not lead to this machine or into a
+private network. Redirects and proxies are not used, and compressed answers are not read.
 """
 
 import json

@@ -23,9 +23,9 @@ _SENTENCE = re.compile(r"[.!?](?=\s|$)|\n")
 def period_of(text: str, start: int, end: int, title: str = "") -> str:
     """Return the year, or the range of years, of the quantity between two offsets; empty if no year is stated.
 
-    These parts are searched in order: the name of the column, the row, the clause, the sentence, the line above the
-    table, the heading above, the title. The first part that names a year decides. If this part names several years, the
-    result is empty.
+    These parts are searched in order: the column's name, the row, the clause, the sentence, the line above the table,
+    the heading above, the title. The first part that names a year decides. If this part names several years, the result
+    is empty.
     """
     for years in _nearest(text, start, end, title):
         found = dict.fromkeys(years)

@@ -1,7 +1,7 @@
 """Reads the whole quantity that a number of a text belongs to: number, scale, currency, unit and rates. Pure.
 
-A rate is a unit after "per", such as `month` in `20 EUR per month`. If words beside the number cannot be read as a part
-of the quantity, such as `for a family of four`, the quantity is doubtful, and its number is not used.
+A rate is a unit after "per", such as `month` in `20 EUR per month`. Words beside the number may not be readable as a
+part of the quantity, such as `for a family of four`. The quantity is then doubtful, and its number is not used.
 """
 
 import re

@@ -13,8 +13,8 @@ different facts:
   good, but its success is not a proven upper bound.
 
 Each bound is computed for several prices of a call, so it is a curve of success against mean calls. The bounds do not
-model malformed replies, several causes, findings that name another level, visit budgets, and the rejections of a level
-before it is redone.
+model malformed replies, several causes, visit budgets, or findings that name another level. They also ignore the
+rejections of a level before it is redone.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """The comparison at equal calls: success within caps, and at the baseline's mean calls, paired by problem and seed.
 
-If a search ignores its budget, one trial with the largest cap also shows the result for each smaller cap: only
+If a search ignores its budget, one trial with the largest cap also shows the result for each smaller cap. Only
 successes and calls within the cap are counted. A search that divides its budget is tried with each cap. An arm that
 stops by itself has the same value at every larger cap. Answers of people count as calls.
 """

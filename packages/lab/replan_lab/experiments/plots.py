@@ -23,8 +23,8 @@ MARKED = 12
 """The largest number of points on a line for which each point has a marker."""
 
 WIDTH, LEAST_HEIGHT, ROW, LETTER = 7.2, 3.8, 0.24, 0.08
-"""The width of a plot with short names, its minimum height, the height of a row or name, and the width of a letter, in
-inches.
+"""Lengths in inches: the width of a plot with short names, its minimum height, the height of a row, the width of a
+letter.
 """
 SHORT = 20
 """The largest number of letters in a name that fits the usual width."""

@@ -92,8 +92,8 @@ def run_simulated(
 class ExperimentProgress:
     """The finished trials of an experiment, which are written in order, and the part of the budget that they have used.
 
-    The budget is charged in the order of the trials, not in the order of their ends, so an experiment always ends at
-    the same trial.
+    The budget is charged in the order of the trials, not in the order in which they end. So an experiment always ends
+    at the same trial.
     """
 
     def __init__(self, prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial) -> None:

@@ -127,8 +127,8 @@ def _cache_verdicts(guard: AnyGuard, names: Collection[str]) -> Guard:
     """Return a guard with the same verdicts, which computes each verdict once for equal inputs.
 
     `names` are the names of the built-in guards in the guard. Simulated artifacts repeat often, so most verdicts are in
-    the cache. The inputs are the artifact and the parts of the context that built-in guards read: the user's texts, the
-    role, and the artifacts that the step requires. The views and the note in a plan's goal are ignored.
+    the cache. The inputs are the artifact and what built-in guards read of the context: the user's texts, the role, and
+    the artifacts that the step requires. The views and the note in a plan's goal are ignored.
     """
     verdicts = dict[tuple[object, ...], Verdict]()
     remembered = REMEMBERED_MAX if COMPARES_WORDS.isdisjoint(names) else 0

@@ -270,9 +270,9 @@ def _action_finding(finding: Finding, judgement: PddlJudgement) -> dict[str, Any
 def make_plan(context: Context) -> str:
     """Return the plan for the accepted actions as JSON text.
 
-    This function is the generator `PddlPlanGenerator`. If there are no accepted actions, or if they are not a valid
-    plan, the text is an empty object, which the guard of the plan rejects. The generator checks each action again,
-    because a workflow may use another guard than `pddl_actions` for them.
+    This function is the generator `PddlPlanGenerator`. Without accepted actions, or if they are not a valid plan, the
+    text is an empty object. The guard of the plan rejects it. The generator checks each action again, because a
+    workflow may use another guard than `pddl_actions` for them.
     """
     return json.dumps(_plan_for(context))
 

@@ -1,7 +1,7 @@
 """Simulated executions: the task, plans for it, and the world of its tools.
 
 A task has goals of several steps. Several tools can do each step, and a plan uses one of these tools. Every random
-number is a function of the seed and of the tool or the request, so two policies that make the same call get the same
+number is a function of the seed and of the tool or the request. So two policies that make the same call get the same
 result. Some tools never work during a trial. Other faults are drawn for each call.
 """
 

@@ -147,7 +147,7 @@ class Collector:
 
     @property
     def rejected(self) -> int:
-        """The number of spans that collectors have refused, alone or as parts of accepted batches."""
+        """The number of spans that collectors have refused, as whole batches or as parts of accepted batches."""
         return self._session.rejected + self.refused
 
     def close(self) -> None:

@@ -2,8 +2,8 @@
 
 The event `at` has the cursor at which a stream begins. The event `changed` says that the run or the home has changed,
 and `gone` says that the run was deleted. The id of an event is a cursor. A cursor has the run, the number of its last
-record, and a hash of facts that are in no record, such as that a driver has left. A client that reconnects sends its
-last cursor, so nothing is missed. Each page contains the cursor of its content.
+record, and a hash of facts that have no record, such as a driver's end. A client that reconnects sends its last
+cursor, so nothing is missed. Each page contains the cursor of its content.
 
 The event `reply` has no id, because no record contains it. The event has the last part of a reply in progress, if this
 process makes the call.
