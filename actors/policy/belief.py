@@ -1,9 +1,9 @@
 """The belief about where the mistake is: a probability for each hypothesis, updated by rejections and moves. Pure.
 
-A hypothesis has four parts: the cause (the step at which the problem is hard), the topmost wrong step among the current
-artifacts (or none), the problem's difficulty, and how many rejections have named the mistake. One further hypothesis
-says that the problem has no solution. A belief about four steps has 241 probabilities, and a belief about eight steps
-has 865.
+A hypothesis has four parts. The cause is the step at which the problem is hard. The second part is the topmost step
+whose current artifact is wrong, or none. The third is the problem's difficulty, and the fourth is the number of
+rejections that have named the mistake. One further hypothesis says that the problem has no solution. A belief about
+four steps has 241 probabilities, and a belief about eight steps has 865.
 
 A rejection multiplies each hypothesis by the likelihood of the row r that matches it. Rows about repeated failures do
 not count. w is the topmost wrong step. For the place of w, c is the share of r in `codes`, and p is the number in
@@ -26,7 +26,8 @@ multiplies the hypothesis by
 
 - a * q if it was right and is right now: a is `right` if the artifact is the same, else 1 - `right`;
 - a * (1 - q) if it was wrong and is wrong now, with `wrong` in place of `right`;
-- q if it was wrong and is right now, or 1 - q if it was right and is wrong now; but 0 if the artifact is the same.
+- q if it was wrong and is right now, or 1 - q if it was right and is wrong now. If the artifact is the same, the factor
+  is 0.
 
 A step below the topmost wrong step was right with the chance q.
 
@@ -138,8 +139,8 @@ Masses = tuple[tuple[Block, ...], ...]
 _RIGHT, _WRONG, _UNKNOWN = range(3)
 """The state of a step before it was redone: right, wrong, or unknown because it is below the topmost wrong step."""
 _Weights = tuple[Block, Block, Block]
-"""For one step whose artifacts before and after were compared: the probability of the result if the step is now right,
-its probability if the step is now wrong, and their sum.
+"""Three probabilities of the result of comparing a step's artifacts: if the step is now right, if it is now wrong, and
+their sum.
 """
 
 

@@ -184,8 +184,8 @@ class JournalMoved(JournalError):
     def __init__(self, where: str) -> None:
         self.where = where
         super().__init__(
-            f"{where}: the journal was removed, renamed or replaced while it was open; "
-            "the latest records are not in the present file; move the journal only while no command uses it"
+            f"{where}: the journal was removed, renamed or replaced while open, so the file lacks the latest records; "
+            "move it only while no command uses it"
         )
 
 
