@@ -30,7 +30,7 @@ and neither is a refused request.
 
 
 class CallRequested(Event):
-    """A model or another generator was asked for a reply. Each kind of agent has subclasses for its requests.
+    """A reply of a model or of another generator was requested. Each kind of agent has subclasses for its requests.
 
     The prompt is not stored: it is rendered again from the state.
     """
@@ -485,7 +485,7 @@ class Faulted(WorkMessage):
     cost: Amount | None = None
     """The usage of a child run that stopped waiting for its provider; None in runs of this release."""
     until: float | None = None
-    """When a child run that waits for its provider tries again; None for any other fault. The call stays open."""
+    """When a child run that waits for its provider tries again; None for any other fault. The call remains open."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,8 +229,8 @@ def record_time(run: RunState[C], event: TimedEvent | RunFinished, *, working: b
 def drop_open_work(run: RunState[C], nodes: Collection[str]) -> RunState[C]:
     """Return the common part of a run's state without the open work for the given nodes.
 
-    The work's reservations are charged as unknown. A call of a tool that is not repeatable stays open, and runs to its
-    end.
+    The work's reservations are charged as unknown. A call of a tool that is not repeatable remains open, and runs to
+    its end.
     """
     open_calls, ledger = calls.withdraw_calls(run.calls, run.ledger, nodes)
     left = tools.withdraw_calls(run.tools, nodes)

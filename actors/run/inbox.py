@@ -3,7 +3,7 @@
 A message is JSON: `{"kind": "answer", "question", "answer"}`, `{"kind": "decline", "question"}`, both with `via` and
 `person` if these are known, `{"kind": "cancel"}`, `{"kind": "change", ...}` (`actors.run.settings`), `{"kind": "note",
 "text"}`, `{"kind": "requirement", "text"}`, or `{"kind": "edit", "plan", "revision", ...}` with an edited plan. The
-answer and the decline of a question share one key of the inbox, so only the first one counts.
+answer and the decline of a question share one key of the inbox, so only the first of them has an effect.
 """
 
 import json

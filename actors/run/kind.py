@@ -132,7 +132,7 @@ class PreparedRun(Protocol):
     def first(self, run: str, at: float) -> Started:
         """Return the first event, which is the message that starts the run. `at` is in UTC seconds since 1970.
 
-        The event holds everything that later decisions use: resolved configuration, limits, model and price.
+        The event has everything that later decisions need: the resolved configuration, limits, model and price.
         """
         ...
 

@@ -124,7 +124,7 @@ class LimitSpec:
         return money(self.value(amount)) if self.unit == "dollars" else f"{amount:,}"
 
     def text(self, amount: float) -> str:
-        """Return an amount of a ledger with what it counts: `2,400 tokens`, `$1.20`, or `15m of work`."""
+        """Return an amount of a ledger with its unit: `2,400 tokens`, `$1.20`, or `15m of work`."""
         noun = f" {self.noun}{'' if amount == 1 else 's'}" if self.unit == "count" else self.suffix
         return f"{self.number(amount)}{noun}"
 

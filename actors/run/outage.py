@@ -123,7 +123,7 @@ def _continue_wait(name: str, until: float, fault: Fault, asked_at: float) -> Wa
 def _wait(
     run: RunState[C], tries: Tries[C], fault: Fault, at: float, *, asked_at: float | None = None
 ) -> WaitRequested:
-    """Return the wait for the provider that begins at `at`. A process stays only until the patience is used up."""
+    """Return the wait for the provider that begins at `at`. A process waits only until the patience is used up."""
     left, pause = _patience_of(run) - tries.waited, min(_doubled_pause(tries), STAYING_SECONDS)
     if fault.retry_after is not None:  # A server may ask for a pause of 0 seconds.
         pause = max(pause, min(fault.retry_after, PAUSE_MAX))

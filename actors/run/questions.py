@@ -182,7 +182,7 @@ class ClarificationAnswered(TimedEvent):
 
 
 class ClarificationDeclined(TimedEvent):
-    """The user declined a question. The question's `otherwise` says what follows."""
+    """The user declined a question. The question's `otherwise` says what happens next."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("via", "person")
     kind: Literal["clarification_declined"] = "clarification_declined"
@@ -203,7 +203,7 @@ class ClarificationWithdrawn(Event):
 
 
 class ClarificationExpired(Event):
-    """Nobody answered a question in time. The question's `otherwise` says what follows."""
+    """Nobody answered a question in time. The question's `otherwise` says what happens next."""
 
     kind: Literal["clarification_expired"] = "clarification_expired"
     question_id: str
@@ -282,7 +282,7 @@ class Question:
     def can_take(self, kind: str) -> bool:
         """Return whether an event of a kind may change the question's status.
 
-        A closed review, or a closed question at a limit, stays closed.
+        The status of a closed review, or of a closed question at a limit, cannot change.
         """
         stays_closed = self.request.review or self.request.reached is not None
         return (self.status, kind) in MOVES and (self.open or not stays_closed)

@@ -56,7 +56,7 @@ class ReminderEvent(Event):
     question_id: str
     """The id of the question."""
     steps_done: int
-    """How many steps of the question's reminders have been done so far."""
+    """The number of steps of the question's reminders that have been done."""
     asked: tuple[str, ...] = ()
     """The names of all people who have been asked so far; empty for everybody who may answer."""
     for_people: bool = False

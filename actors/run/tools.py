@@ -326,7 +326,7 @@ def _take_over(
 
 
 def begun_calls(tools: Tools) -> Tools:
-    """Return the calls that may have done something. After a run's end, only these calls stay open."""
+    """Return the calls that may have done something. After a run's end, only these calls remain open."""
     return {name: tool for name, tool in tools.items() if tool.started is not None} if tools else tools
 
 
