@@ -166,7 +166,7 @@ async def test_a_child_run_is_read_by_its_own_id_and_goes_on_with_its_parent(tmp
     async with house("command line", tmp_path, monkeypatch, **settings) as home:
         run = await home.run(model="child", workflow="above")
         child = child_run(run, "g_plan/v1.a1")
-        for command, shown in (("log", "asked for"), ("show", f"resume {run}")):
+        for command, shown in (("log", "requested, "), ("show", f"resume {run}")):
             done = await trio.to_thread.run_sync(CliRunner().invoke, app, [command, child])
             assert (done.exit_code, shown in done.output) == (0, True), done.output
         rows = json.loads((await home.face.call("runs"))[1])["runs"]
@@ -225,4 +225,4 @@ async def test_a_client_forks_under_a_policy_that_the_server_offers(face, policy
         assert state.config.policy.belief is not None
         of_a_path = {"at": "1", "policy": str(tmp_path / "house.yaml")}
         said, text = await home.do("fork", ended, of_a_path)
-        assert (said, "there is no policy" in text) == (REFUSED, True), "a path is never taken from a client"
+        assert (said, "this server offers no policy" in text) == (REFUSED, True), "a path is never taken from a client"

@@ -88,7 +88,7 @@ async def test_an_error_names_arguments_and_says_what_a_client_can_do_next(tmp_p
         await at_rest(client, run)
         assert (
             await refused(client, "cancel", id=run)
-            == f"id: run {run} has finished already (success) (`result` shows it)"
+            == f"id: run {run} has finished already (success) (`result` shows its result)"
         )
 
 
