@@ -114,7 +114,7 @@ def accept_overdrawn(run: RunState[C], message: "Overdrawn") -> RunFinished | Ru
 
 
 def begin_wait(calls: Calls[C], wait: WaitRequested, before: WaitRequested | None) -> Calls[C]:
-    """Return the calls after a wait began. Calls whose tries failed wait until it ends.
+    """Return the calls after a wait began. A call with failed tries is not sent again before its wait ends.
 
     `before` is the earlier wait that this wait continues, because the provider is still down; None if there is none.
     """

@@ -223,8 +223,9 @@ def _parent_sets(graph: Graph, leaf: str) -> int:
     lowest ancestors. The search can backtrack to each of these `backtrack_budget` times.
 
     Backtracking also redoes steps that are not above the leaf, and each of these steps must have a visit left. A
-    companion of the leaf is a step of this kind that can begin as soon as the leaf. The budget of a companion is also a
-    limit. A step that waits for other steps is no limit, because it may not have begun yet.
+    companion of the leaf is a step of this kind that can begin as soon as the leaf can. The search cannot backtrack to
+    an ancestor more often than the `backtrack_budget` of a companion that requires this ancestor. A step that waits for
+    other steps sets no limit, because it may not have begun yet.
     """
     above = set(graph.above[leaf])
     inner = [step for step in graph.steps if step not in graph.leaves and not graph.budgets[step].deterministic]

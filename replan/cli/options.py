@@ -166,7 +166,7 @@ def full_option(function: F) -> F:
         is_flag=True,
         expose_value=False,
         callback=store_value("full"),
-        help="Show what each step needs, makes and does on failure; show ids and rules in the progress.",
+        help="Show what each step needs and makes, and what follows its failure. The progress shows ids and rules.",
     )(function)
 
 

@@ -68,10 +68,10 @@ async def start_run(
     return code
 
 
-def take_example(name: str, values: dict[str, Any], *, dry_run: bool, quiet: bool) -> ShippedExample:
+def take_example(name: str, values: dict[str, Any], *, recorded: bool, dry_run: bool, quiet: bool) -> ShippedExample:
     """Return a shipped example, and set the options for its tools and its workspace. A dry run copies nothing.
 
-    Without `quiet`, a notice says where the project is.
+    Without `quiet`, a notice says where the project is. If `recorded`, the notice also says that no model is called.
 
     Raises `UsageProblem` if its project cannot be copied.
     """
@@ -85,7 +85,9 @@ def take_example(name: str, values: dict[str, Any], *, dry_run: bool, quiet: boo
     else:
         example.copy_project(target)
         if not quiet:
-            notice(f"the project is in {target}; the model's replies are recorded")
+            notice(
+                f"the project is in {target}{'; no model is called: its replies come from a file' if recorded else ''}"
+            )
     values["tools"], values["workspace"] = values["tools"] or example.tools, str(target)
     return example
 

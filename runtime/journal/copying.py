@@ -145,7 +145,7 @@ class _Copying(NamedTuple):
                 continue
             refused.append(run)
             if isinstance(result, RunMoved):
-                why = f"{place} has moved run {run!r} to {result.place}, so the run stays in {here}"
+                why = f"{place} has a copy of run {run!r} that was moved to {result.place}, so the run stays in {here}"
             else:
                 why = f"{place} already has another run {run!r}, so this run stays in {here}"
             done[run] = Copied(run, new=False, problem=why)

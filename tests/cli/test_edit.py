@@ -382,7 +382,7 @@ sed -i.bak 's/name: Fix it/name: Mend it/' "$1"
     editor.chmod(0o755)
     words = ("run", problem, "-m", scripted({"g_plan": [PROVED]}), "-w", tmp_path / "house.yaml")
     terminal = in_terminal(*words, TERM="dumb", EDITOR=str(editor), VISUAL="")
-    terminal.read_until("edit opens the plan in your editor[^$]*> $")
+    terminal.read_until("Type edit to change the plan in your editor[^$]*> $")
     terminal.type("edit\n")
     terminal.read_until(r"Editing\s+failed[^$]*> $")  # A narrow terminal breaks the line anywhere.
     terminal.type("edit\n")

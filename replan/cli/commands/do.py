@@ -100,7 +100,8 @@ def do(
     if goal is not None:
         model = model or goal.model
     if example is not None:
-        shipped = take_example(example, values, dry_run=dry_run, quiet=invocation.quiet or invocation.json)
+        quiet = invocation.quiet or invocation.json
+        shipped = take_example(example, values, recorded=model is None, dry_run=dry_run, quiet=quiet)
         problem, model, executing = shipped.problem, model or shipped.planner, model or shipped.model
     planning, file, home = options_of(invocation, values, goal), values["tools"], locate_home()
     options = ExecutionOptions(file, values["workspace"] or ".", values["approve"], limits=planning.limits)

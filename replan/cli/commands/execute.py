@@ -99,7 +99,8 @@ def execute(
     from replan.runs.shipped_examples import WORKFLOW
 
     if example is not None:
-        shipped = take_example(example, values, dry_run=dry_run, quiet=invocation.quiet or invocation.json)
+        quiet = invocation.quiet or invocation.json
+        shipped = take_example(example, values, recorded=model is None, dry_run=dry_run, quiet=quiet)
         plan, model, values["workflow"] = shipped.plan, model or shipped.model, values["workflow"] or WORKFLOW
     options = ExecutionOptions(
         tools=values["tools"],

@@ -38,7 +38,8 @@ async def ask_on_terminal(question: Mapping[str, Any], *, edits: bool = False) -
         as_it_is = text.startswith("|")  # What is shown keeps its indentation.
         console.print(rich_text(verbatim(f"   {text}") if as_it_is else indent_line(clean(text), style)))
     if edits:
-        console.print(rich_text(line("edit opens the plan in your editor, and approves it with your changes.", "dim")))
+        text = "Type edit to change the plan in your editor; if the guards accept your changes, the plan is approved."
+        console.print(rich_text(line(text, "dim")))
     console.print(
         rich_text(line(f"{hint(question)}; an empty line asks again, Ctrl-D leaves the question open.", "dim"))
     )

@@ -1,7 +1,7 @@
 """The search tool: searches a folder, a service or an MCP server, and returns the passages as JSON.
 
 The arguments of the tool are `query` (a text) and `limit` (a number). The tool changes nothing. The run records the
-result, and checks quotes against this record. A successful search is never repeated.
+result, and checks quotes against this record. After a crash, a search with a recorded result is not repeated.
 """
 
 import json

@@ -117,7 +117,7 @@ def _plots(experiment: Experiment, table: Table, trials: Sequence[Trial]) -> Ite
         suffix, of_model = (f"_{position}", f", {model}") if several else ("", "")
         yield f"success{suffix}", curves(f"Success against model calls{of_model}", lines, "model calls", "success")
         yield f"calls{suffix}", points(f"Model calls per success{of_model}", calls, "calls, with 95 % intervals")
-        title = f"Success, difference to the baseline{of_model}"
+        title = f"Difference in success from the baseline{of_model}"
         yield f"delta{suffix}", points(title, delta, "paired, with 95 % intervals")
 
 

@@ -201,7 +201,8 @@ def _causes(trials: Sequence[Trial]) -> Iterator[Row]:
 def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
     """Count the rejections by their depth for each category; a retry in the same visit has the depth 0 (S42, S44).
 
-    Trials of problems without a category are grouped by the level at which the problem is hard.
+    If a problem has no category, its trials are grouped by the level that is hard in the simulated world, if there is
+    one.
     """
     for group, members in _groups(trials, lambda trial: trial.category or trial.cause or "all"):
         counts = Counter(depth for trial in members for depth in trial.depths)
