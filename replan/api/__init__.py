@@ -1,1 +1,1 @@
-"""The Python API. Programs import its names from `replan`."""
+"""The Python API. Programs import the names of the API from `replan`."""

@@ -167,7 +167,10 @@ def _listing(repository: str, paths: Sequence[str]) -> Attachment:
 def _read_named(
     folder: Path, paths: Sequence[str], problem: str, redactor: Redactor
 ) -> tuple[list[Attachment], list[tuple[str, str]]]:
-    """Return the attachments of the files that a problem names. Also return the other named files, with the reasons."""
+    """Return the attachments of the files that a problem names.
+
+    Also return the named files that cannot be attached, each with the reason.
+    """
     attachments: list[Attachment] = []
     skipped: list[tuple[str, str]] = []
     root, left = folder.resolve(), ATTACHMENTS_BYTES_MAX // 2

@@ -1,6 +1,6 @@
 """Writes the JSON Schemas of workflow, prompts, policy, tools and config files. Editors use them for completion.
 
-`python -m replan.setup.config_schemas FOLDER` writes them. A test compares them with the committed schemas.
+`python -m replan.setup.config_schemas FOLDER` writes the schemas. A test compares them with the committed schemas.
 """
 
 import ast

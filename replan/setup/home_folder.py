@@ -187,7 +187,7 @@ def database_wakeup(environment: Mapping[str, str]) -> "WakeUp | None":
 def database_dispatcher(environment: Mapping[str, str] = os.environ) -> "AbstractAsyncContextManager[Dispatcher]":
     """Return a context that opens the dispatcher, which assigns runs to workers.
 
-    Raises `UsageProblem` without a database.
+    Raises `UsageProblem` if there is no database.
     """
     url = database_url(environment)
     if url is None:

@@ -159,7 +159,9 @@ def upgrade(url: str | None, *, app: str | None, archive: str | None, reader: st
 @common
 @click.pass_obj
 def delete(invocation: Invocation, run_id: str, *, force: bool, keep_workspace: bool, as_json: bool) -> int:
-    """Delete a RUN for good: its records, its messages, and texts that no other run has. Nothing brings it back.
+    """Delete a RUN for good: its records, its messages, and texts that no other run has.
+
+    A deleted run cannot be restored.
 
     The folder that was made for a fork of an execution is removed too, unless it has changed since.
     """
