@@ -136,7 +136,7 @@ class _Called(Config):
     makes: tuple[str, ...] = Field(default=(), max_length=50)
     """The files and folders that a successful call makes in the workspace, for later steps."""
     undo: ToolName | None = None
-    """The tool that undoes one successful call, `nothing`, or `irreversible`, for steps without an `undo`."""
+    """For steps without an `undo`: the tool that undoes one successful call, `nothing`, or `irreversible`."""
 
     @field_validator("makes")
     @classmethod
@@ -151,7 +151,7 @@ class _Run(_Called):
     """The keys of every kind of tool that runs code."""
 
     parameters: dict[ParameterName, Parameter] = Field(default_factory=dict, max_length=50)
-    """The values that bindings fill in, by name."""
+    """The parameters by name. Bindings give their values."""
     repeatable: bool = False
     """Whether a second call does no harm. If so, Replan may repeat a call after a crash or interruption."""
     timeout_seconds: float = Field(default=TIMEOUT_SECONDS, gt=0, le=86_400)
@@ -322,7 +322,7 @@ class ModelFile(Config):
     missing: Literal["empty", "failure"] = "failure"
     """Whether a missing context file counts as empty or fails the step."""
     file_bytes: int = Field(default=FILE_BYTES, ge=1, le=FILE_BYTES_MAX)
-    """The largest number of bytes in the file written, and in all files read together."""
+    """The largest number of bytes in the written file, and in all read files together."""
 
     @checks(mode="after")
     def _check_paths(self) -> "ModelFile":
@@ -350,9 +350,9 @@ class AgentCommand(Config):
     """Instead of a program: a tool of an MCP server that is started in the worktree; `{prompt}` stands for the prompt.
     """
     instructions: str = Field(min_length=1, max_length=20_000)
-    """The instructions for the agent. Its prompt also has the step of the plan and the problem."""
+    """The instructions for the agent. The agent's prompt also has the step of the plan and the problem."""
     report: Literal["claude", "codex", "none"] = "none"
-    """The form of its output: `claude` for `claude -p --output-format json`, `codex` for `codex exec --json`, or
+    """The form of the output: `claude` for `claude -p --output-format json`, `codex` for `codex exec --json`, or
     `none`. With `none`, a call's cost is unknown, and `max_cost_usd` is charged.
     """
     max_cost_usd: float = Field(ge=0, le=100_000, allow_inf_nan=False)
