@@ -46,7 +46,7 @@ def is_needed(guard: str | Composite, verdict: Verdict | None) -> bool:
 
 
 def is_open(guard: str | Composite, verdict: Verdict) -> bool:
-    """Return whether a verdict still lacks the review of a person."""
+    """Return whether a verdict still needs a review by a person."""
     has_review = verdict.guard == NAME or any(part.guard == NAME for part in verdict.parts)
     return includes_review(guard) and not has_review and is_needed(guard, verdict)
 

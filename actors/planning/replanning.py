@@ -60,7 +60,7 @@ def replan_brief(
 
 @dataclass(frozen=True, slots=True)
 class NewPlan:
-    """A plan that every guard has accepted. The plan includes the given facts."""
+    """A plan that every guard has accepted. The plan includes the facts that the brief gave."""
 
     plan: Mapping[str, Any]
 

@@ -31,7 +31,7 @@ class WorkLeft:
     item: int
     """The units for one item of a bit set that a loop visits. Operations on long bit sets take longer."""
     stored: int
-    """The units for one bit set that is stored. So the limit of work also limits the memory."""
+    """The units for storing one bit set. Because storing costs units, the limit of work also limits the memory."""
     spent: int
     """The units counted so far, including the units for compiling the plan."""
 

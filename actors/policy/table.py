@@ -207,7 +207,7 @@ class Row(Config):
     id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]{1,40}$")]
     """The name of the row in decisions."""
     why: str = Field(min_length=1)
-    """The reason for the rule, one sentence for people."""
+    """The reason for the row, in one sentence."""
     codes: tuple[Pattern, ...] = ()
     """Condition: some error finding has one of these codes, or a code of one of these families (`family.*`)."""
     tags: tuple[ReasonTag, ...] = ()

@@ -125,7 +125,7 @@ def reopening_advice(result: RunResult, program: str) -> str:
             return f"{advice(result, program)}."
         case "requirement":
             commands = f"`{program} tell {run} TEXT --as requirement`, then `{program} resume {run}`"
-            return f"The run goes on after another requirement: {commands}."
+            return f"To continue the run, add a requirement: {commands}."
         case "resume":
             return f"`{program} resume {run}` goes on with the run."
         case _:

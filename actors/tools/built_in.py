@@ -130,7 +130,7 @@ def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeC
         else:
             strange.append(path)
     if strange:
-        raise _conflict(strange, "changed in the workspace while the work was merged, or cannot be replaced")
+        raise _conflict(strange, "changed in the workspace during the merge, or cannot be replaced")
     try:
         for change in todo:
             if change.removed:
@@ -183,7 +183,7 @@ def _take_snapshot(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     try:
         return _snapshot(workspace, name, since).model_dump_json(exclude_defaults=True)
     except OSError as error:
-        raise system_refusal(error, "the workspace cannot be recorded") from None
+        raise system_refusal(error, "no snapshot of the workspace can be made") from None
 
 
 def _snapshot(workspace: Workspace, name: str, since: str) -> WorkspaceSnapshot:

@@ -103,7 +103,7 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_refuse_command_line)]
 TIMEOUT_SECONDS = 300.0
 """The default time limit of a call, in seconds."""
 OUTPUT_BYTES = 65_536
-"""The default number of bytes of a call's output that are kept."""
+"""The default for the largest number of bytes that are kept of a call's output."""
 OUTPUT_BYTES_MAX = 1024 * 1024
 """The largest number of bytes of output that a tools file may ask for."""
 FILE_BYTES = 65_536

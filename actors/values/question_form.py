@@ -185,9 +185,13 @@ def quote_question(
     words before this sentence are shown below it. Otherwise the sentence asks for an answer to the words, and all words
     are shown below.
 
-    Args: who: the author of the words, such as `The model`. subject: their subject, such as `the step 'recon'`. words:
-        any text; its control characters are left out. does: the effect of choices that `meanings` does not name, as a
-        sentence. schema: the JSON Schema of the answer; None for any text. meanings: the effects of some choices.
+    Args:
+        who: the author of the words, such as `The model`.
+        subject: the subject of the words, such as `the step 'recon'`.
+        words: any text; its control characters are left out.
+        does: the effect of choices that `meanings` does not name, as a sentence.
+        schema: the JSON Schema of the answer; None for any text.
+        meanings: the effects of some choices.
         above: a text of the program, which is shown before the words.
     """
     passage, line = split_last_question(words)

@@ -91,7 +91,7 @@ def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
 
 
 async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
-    """Check the answers in a file, and return them by the questions' ids. Nothing is posted.
+    """Check the answers in a file, and return them. The keys are the questions' ids. Nothing is posted.
 
     Raises `UsageProblem` with file, line and key for the first answer that is not accepted.
     """

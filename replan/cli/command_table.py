@@ -208,4 +208,4 @@ def misplaced_option(option: str, command: str) -> str:
     if option not in _COMMAND_OPTIONS:
         return ""
     value = {"-m": " NAME", "--model": " NAME", "-w": " search", "--workflow": " search"}.get(option, "")
-    return f"{option} is an option of commands: write it after the command, as in `{command} COMMAND {option}{value}`"
+    return f"{option} belongs after a command, as in `{command} COMMAND {option}{value}`"

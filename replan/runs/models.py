@@ -235,7 +235,7 @@ def check_model(spec: ModelSpec, environment: Mapping[str, str], *, others: Iter
         other = parse_model_spec(name)
         if isinstance(other, Named) and not PROVIDERS[other.provider].is_configured(environment):
             provider = PROVIDERS[other.provider]
-            hint = f"set {provider.key}, or {provider.address} for a server of your own, or take the step's `model` out"
+            hint = f"set {provider.key}, or {provider.address} for a server of your own, or remove the step's `model`"
             raise UsageProblem(f"model {name!r} of a step needs a key", place=provider.key, hint=hint)
         check_model(other, environment)
     match spec:

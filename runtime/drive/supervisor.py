@@ -227,7 +227,7 @@ class Supervisor(Generic[S, E, M]):
         return any(envelope.work.leaves for envelope in self._running.values())
 
     def _may_release(self, work: Work) -> bool:
-        """Return whether this work waits for a time so far away that the run may be released."""
+        """Return whether this work waits so long that the run may be released."""
         if work.until is None or (self._rest_after is None and not work.keeps_no_process):
             return False
         return work.until - self._now() > (self._rest_after or ROUNDING)

@@ -34,7 +34,7 @@ def test_version_is_a_command_and_an_option(replan):
         (["rum"], "(Did you mean one of: 'resume', 'run'?)"),
         (
             ["--json", "runs"],
-            "--json is an option of commands: write it after the command, as in `replan COMMAND --json`",
+            "--json belongs after a command, as in `replan COMMAND --json`",
         ),
     ],
 )

@@ -79,7 +79,7 @@ def test_each_end_has_its_next_step(fields, text):
         ("limits", "`p resume r --max-calls N` goes on with all accepted results."),
         (
             "requirement",
-            "The run goes on after another requirement: `p tell r TEXT --as requirement`, then `p resume r`.",
+            "To continue the run, add a requirement: `p tell r TEXT --as requirement`, then `p resume r`.",
         ),
         ("resume", "`p resume r` goes on with the run."),
         ("nothing", "The run cannot go on; `p show r` shows its result."),

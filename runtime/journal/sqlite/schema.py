@@ -167,7 +167,7 @@ def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connec
 
 
 def open_reader(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
-    """Open a journal that a writer has already opened. This connection never writes."""
+    """Open a journal for reading only. A writer must have opened it before: only writers create and upgrade it."""
     connection = _open(path, vfs, busy_seconds)
     with _close_on_error(connection):
         connection.pragma("query_only", 1)

@@ -351,14 +351,14 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="fork",
         scope="control",
-        summary="Start a run from the middle of another run, which does not change.",
+        summary="Start a run from the middle of another run. The other run stays as it is.",
         gives=bodies.StartedBody,
         function=write_operations.fork,
         http=HttpAddress(method="POST", path=f"{RUN}/fork", body=bodies.StartFork),
         mcp=McpOperation(
             name="fork",
             title="Fork a run",
-            description="Start a new run with the first records of another run, which does not change. The new run may "
+            description="Start a new run with the first records of another run. The other run stays as it is. The new run may "
             "have another workflow, policy, model, limits or `given` values. Returns its id at once. Then call `wait`.",
             takes=arguments.ForkRun,
             idempotent=False,

@@ -211,7 +211,7 @@ async def sign_in(site: Site, request: Request) -> Response:
         return problem(site, None, status_of_error(error), str(error))
     if not right:
         cause = "This token is wrong, was used before, or is older than a minute."
-        return _sign_in(site, f"{cause} `{program()} serve --sign-in` prints a new address.", 403)
+        return _sign_in(site, f"{cause} `{program()} serve --sign-in` prints an address with a new token.", 403)
     return RedirectResponse("/", 303, {"set-cookie": site.cookie_header(site.sessions.begin(site.now()))})
 
 
