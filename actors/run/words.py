@@ -20,7 +20,7 @@ _QUOTED = re.compile(r"'g_([a-z0-9_]+)'")
 _ASKED = re.compile(r"^(question [\w-]+) \(([^()]+)\): (.*)", re.DOTALL)
 _REASON = re.compile(r"^([\w-]+): ([a-z0-9_]+)$")
 _MOVES = {
-    "local_retry": "it is tried again",
+    "local_retry": "the step is tried again",
     "partial_replan": "back to {}",
     "full_replan": "back to {}",
     "clarify": "you are asked",

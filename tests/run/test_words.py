@@ -11,7 +11,7 @@ LINES = {
     "g_plan/v1.a22 accepted": "plan, attempt 22 accepted",
     "search_market/v1.a1 is over": "search market is over",
     "g_plan/v1.a1 => partial_replan to g_recon, by rule belief": "plan: back to recon",
-    "g_plan/v1.a1 => local_retry to g_plan, by rule malformed": "plan: it is tried again",
+    "g_plan/v1.a1 => local_retry to g_plan, by rule malformed": "plan: the step is tried again",
     "g_plan/v1.a1 => clarify, by rule ask": "plan: you are asked",
     "=> partial_replan to g_recon because of plan.cycle, by rule belief": "back to recon because of plan.cycle",
     "revision 1: cleared g_recon, g_plan": "done again: recon, plan",
