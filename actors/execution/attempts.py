@@ -151,7 +151,8 @@ def first_attempt(state: State, step: str) -> Attempt:
 def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_seconds: float) -> Attempt:
     """Return the attempt that follows a failed attempt in the same visit.
 
-    If the failed attempt did its work, but the check or the merge could not run, the next attempt begins there.
+    If the failed attempt did its work, but the check or the merge could not run, the next attempt begins with that
+    check or merge.
     """
     is_done = attempt.phase in _AFTER_WORK and attempt.findings[0].code in (Code.TOOL_TRANSIENT, Code.TOOL_BROKEN)
     todo = phases
@@ -179,8 +180,9 @@ def next_attempt(attempt: Attempt, phases: tuple[AttemptPhase, ...], delay_secon
 def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attempt:
     """Return the attempt after the tool call of its current phase has ended.
 
-    If the call is expected to fail, a failed call passes the phase, and a successful call fails the phase. A call that
-    was cut off fails the attempt if another attempt does no harm. Otherwise a person must say what the call did.
+    If the call is expected to fail, a failed call passes the phase, and a successful call fails the phase. If the call
+    was interrupted, the attempt fails if another attempt does no harm. Otherwise a person must say what the interrupted
+    call did.
     """
     # Another attempt does no harm: the call may be repeated, was not made, or its agent's work is not merged yet.
     may_retry = use.repeatable or event.not_made or use.agent is not None
@@ -212,7 +214,7 @@ def apply_tool_end(attempt: Attempt, use: ToolUse, event: ToolFinished) -> Attem
 
 
 def apply_output(attempt: Attempt, step: Step, use: ToolUse, output: str, values: Mapping[str, str]) -> Attempt:
-    """Return an attempt whose generator has succeeded, with the outcome and the values found in its output.
+    """Return the attempt with the outcome and the values that the output of its successful generator contains.
 
     The attempt has failed if the output matches no outcome of the step, or lacks the value of a token that the step
     adds. The output is empty if a person has reported the success.

@@ -47,7 +47,7 @@ class ExecutionConfig(Value):
     prompts: PromptBook
     workspace: str
     snapshots: bool
-    """Whether snapshots of the workspace are taken before the first step and after each step, and compared."""
+    """Whether the run takes snapshots of the workspace before the first step and after each step, and compares them."""
     looks: bool = Field(default=False, exclude_if=operator.not_)
     """Whether a preflight check is made before the first step of each plan."""
     problem: str
@@ -104,7 +104,7 @@ class ExecutionConfig(Value):
 
 
 class ReadyPlan:
-    """A plan that is ready to be executed: parsed and compiled, with the names of its steps in nodes.
+    """A plan that is ready to be executed: parsed and compiled, with each step's name for ids of requests.
 
     Two ready plans are equal if they have the same JSON.
     """
@@ -140,10 +140,11 @@ class ReadyPlan:
         return _invert(self.program.dependencies, len(self.program.steps))
 
     def ready_after(self, ready: tuple[int, ...], before: Configuration, now: Configuration) -> tuple[int, ...]:
-        """Return the indices of the steps that may start in the configuration `now`, in ascending order.
+        """Return the indices of the steps that may start now, in ascending order.
 
-        `ready` lists the steps that could start in the configuration `before`. Only the steps that the change from
-        `before` to `now` can affect are checked. So the time of this method does not grow with the size of the plan.
+        `now` and `before` are the pending steps and the tokens that hold, now and earlier. `ready` lists the steps that
+        could start earlier. The method checks only the steps that a difference between `before` and `now` can affect.
+        So the time of this method does not grow with the size of the plan.
         """
         touched = different = before.pending ^ now.pending
         for index in bits(different):

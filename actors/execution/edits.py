@@ -49,9 +49,9 @@ def rest_of_plan(state: State) -> dict[str, Any]:
 
 
 def edited_plan(state: State, text: str) -> str:
-    """Return the plan with which the run continues after an edit, as JSON. `text` is the edited plan as JSON.
+    """Return, as JSON, the plan with which the run continues after an edit. `text` is the edited plan as JSON.
 
-    The result leaves out finished steps, and adds the constraints on every plan.
+    The result lacks the finished steps, and has all constraints that the execution puts on its plans.
     """
     return json.dumps(state.config.tools.with_undo(_edited_rest(state, json.loads(text))), sort_keys=True)
 
@@ -99,7 +99,7 @@ def without_steps(value: Mapping[str, Any], done: Collection[str]) -> dict[str, 
 
 
 def check_edit(state: State, value: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return the errors for which an edited plan (JSON) is refused before its proof; empty if there are none."""
+    """Return the errors of an edited plan (JSON) that make a proof unnecessary; empty if the plan may be proved."""
     plan, findings = read_plan(dict(value))
     if plan is None:
         return tuple(finding for finding in findings if finding.severity == "error")

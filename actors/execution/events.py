@@ -62,17 +62,17 @@ class ExecutionStarted(Started):
     pinned: str
     """The configuration of the execution, as JSON."""
     plan_of: str = ""
-    """The id of the planning run that made the plan, if one did."""
+    """The id of the planning run that made the plan, if any."""
 
 
 class FileRequested(CallRequested):
-    """A model was asked to write a file. The node names a phase of an attempt."""
+    """A model was asked to write a file. `node` is a phase of an attempt."""
 
     kind: Literal["file_requested"] = "file_requested"
 
 
 class FileReplied(Replied):
-    """A model replied with a file. A complete file is written next."""
+    """A model replied with a file. If the file is complete, it is written next."""
 
     kind: Literal["file_replied"] = "file_replied"
 
@@ -95,9 +95,9 @@ ExecutionCall = FileRequested | ReplanRequested
 
 
 class ExecutionCallReissued(CallReissued):
-    """A driver repeated an earlier driver's request for a file. A fork also repeats a request for a planning run.
+    """A driver repeated an earlier driver's request for a file, or in a fork also a request for a planning run.
 
-    In any other run, the planning run continues by itself.
+    In a run that is not a fork, the planning run continues by itself.
     """
 
     kind: Literal["call_reissued"] = "call_reissued"
@@ -116,7 +116,7 @@ class ProofRequested(Event):
 
     @property
     def request_id(self) -> str:
-        """The id of the request: its node."""
+        """The id of the request, which is the same as its node."""
         return self.node
 
 
@@ -133,7 +133,7 @@ class ProofReached(TimedEvent):
 
 
 class AttemptDecided(Event):
-    """The policy decided about a failed attempt. The visit allowed more attempts."""
+    """The policy decided about a failed attempt in a visit that allowed more attempts."""
 
     kind: Literal["attempt_decided"] = "attempt_decided"
     node: str
@@ -147,7 +147,7 @@ class AttemptDecided(Event):
     code: str
     """The code of the finding that the row matched, or else of the first finding; empty without a finding."""
     known: bool = True
-    """Whether the row names the finding or one of its tags (S110)."""
+    """Whether the row names the finding or one of its tags."""
     delay_seconds: Seconds = 0.0
     """The seconds of back-off before a retry; 0 without a back-off."""
 

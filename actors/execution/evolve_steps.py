@@ -47,9 +47,10 @@ FEEDBACK_WINDOW = 5
 
 
 def set_constraints(state: State, constraints: Constraints) -> State:
-    """Return the state with new constraints. If the constraints forbid a step, an attempt at this step fails.
+    """Return the state with new constraints.
 
-    An attempt with an open request fails when the request ends.
+    If the constraints forbid a step, a running attempt at this step fails: at once, or after its open request has
+    ended.
     """
     tools = state.config.tools
     steps = state.plan.program.steps
@@ -108,7 +109,10 @@ def record_request(state: State, node: str, request: ToolRequested | None = None
 
 
 def record_question(state: State, event: ClarificationRequested) -> State:
-    """Return the state after a question was asked, either as a phase of an attempt or about an attempt's call."""
+    """Return the state after a question was asked.
+
+    The question is a phase of an attempt, or is about an attempt's call.
+    """
     state = record_request(state, event.node)
     attempt = state.active.get(event.node.partition("/")[0])
     if attempt is not None and event.node == attempt.question_node:

@@ -113,7 +113,10 @@ def mark_calls_before_fork(state: State, *nodes: str) -> State:
 
 
 def settle_by_hand(state: State, event: StepSettled) -> State:
-    """Return the state after a person has said that a step is done. The step's possible effect is uncertain."""
+    """Return the state after a person has said that a step is done.
+
+    If the step's call may have had an effect, the effect counts as uncertain.
+    """
     step, name = state.plan.by_id[event.step], state.plan.names[event.step]
     visit = f"{name}/r{state.revision}.v{state.visits.get(name, 0)}."
     known = any(not item.certain and item.node.startswith(visit) for item in state.effects.values())

@@ -99,7 +99,10 @@ def _planner_question(state: State, trouble: Trouble, inquiry: Inquiry) -> Asked
 
 
 def _shown_findings(trouble: Trouble) -> list[Finding]:
-    """Return the findings that a question shows. A guard's findings about a new plan are only for models."""
+    """Return the findings that a question shows.
+
+    A guard's findings about a new plan are left out, because they are for models.
+    """
     reasons = [finding for finding in trouble.findings if finding.where != faults.REPLAN]
     return (reasons or list(trouble.findings[-1:]))[:_FINDINGS_SHOWN]
 

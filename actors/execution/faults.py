@@ -124,7 +124,10 @@ def broken_assumption(step: str) -> Finding:
 
 
 def broken_invariant(numbers: Iterable[int]) -> Finding:
-    """Return the finding that the tokens break invariants. `numbers` are the positions of these invariants."""
+    """Return the finding that the tokens break invariants.
+
+    `numbers` are the positions of these invariants in the plan.
+    """
     places = ", ".join(f"invariants[{number}]" for number in numbers)
     message = f"the tokens that hold now break the plan's {places}"
     return Finding(code=Code.INVARIANT_BROKEN, message=message, where=places)

@@ -26,9 +26,10 @@ DAY_SECONDS = 86_400.0
 
 
 def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
-    """Extend the guard `proves`. The result also rejects a plan that breaks one of its own prohibitions.
+    """Return a guard that accepts a plan if `proves` accepts it and the plan breaks none of its own prohibitions.
 
-    Without `tools`, or if a name in the plan is not bound, the guard compares only the names in the plan.
+    A prohibition of a tool is compared with the names in the plan. If `tools` binds all these names, it is also
+    compared with the bound tools.
     """
 
     @make_total("the plan", partial(unread_verdict, "plan"))
@@ -48,8 +49,8 @@ def guard_requirements(proves: Guard, tools: ToolSet | None) -> Guard:
 def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolSet | None) -> tuple[Finding, ...]:
     """Return a finding for each requirement that forbids a tool of the step.
 
-    The names of the step's generator, guard and undo tool are compared. With `tools`, the names of the bound tools are
-    compared too.
+    The forbidden names are compared with the step's generator, guard and undo tool. If `tools` is given, they are also
+    compared with the tools that it binds to the step.
     """
     forbidding = [item for item in requirements if item.kind == RequirementKind.MUST_AVOID and item.tools]
     if not forbidding:
@@ -128,7 +129,7 @@ def check_changes(
 ) -> tuple[Finding, ...]:
     """Return the findings about the paths that a step has changed.
 
-    `all_changed` are the paths that all steps changed.
+    `all_changed` are the paths that have changed since the start of the run.
     """
     findings = [*changed_paths(requirements, changed, step)]
     scopes = [item for item in requirements if item.kind == RequirementKind.SCOPE and item.paths]
@@ -143,7 +144,7 @@ def check_changes(
 
 
 def files_limit(requirement: Requirement) -> int | None:
-    """Return how many files a budget allows steps to change; None for any other requirement."""
+    """Return how many files a requirement lets the steps change; None if the requirement does not limit this."""
     limit = requirement.limit
     if requirement.kind != RequirementKind.BUDGET or limit is None or fold_name(limit.name) not in FILES:
         return None

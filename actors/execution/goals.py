@@ -55,7 +55,7 @@ def goals_of(plan: Plan) -> tuple[Goal, ...]:
 def statuses(
     goals: Sequence[Goal], program: Program, now: Configuration, tokens: frozenset[str]
 ) -> dict[str, GoalStatus]:
-    """Return the status of each goal, by its id. `tokens` are all tokens that hold."""
+    """Return the status of each goal; the keys are the ids of the goals. `tokens` are all tokens that hold."""
     result = {goal.id: GoalStatus.ACHIEVED if goal.tokens <= tokens else GoalStatus.PENDING for goal in goals}
     pending = [goal for goal in goals if result[goal.id] is GoalStatus.PENDING]
     if not pending:

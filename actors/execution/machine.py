@@ -128,7 +128,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return accept_edit(state, body, message) or undo_rules.accept_undo_message(state, body, message)
 
     def judgements(self, state: State) -> Mapping[str, ProofRequested]:
-        """Return the open request for the proof of a new plan, by its id; empty if no proof is open."""
+        """Return the open request for the proof of a new plan, with its id as the key; empty if no proof is open."""
         if not state.proving or state.replan is None:
             return {}
         proof = ProofRequested(node=proof_node(state.revision, state.replan.number), guard=state.config.level)

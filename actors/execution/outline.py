@@ -63,7 +63,7 @@ class Outline:
 
     config: ExecutionConfig
     steps: tuple[OutlinedStep, ...]
-    """The steps that run if nothing fails, in order; then the contingent steps."""
+    """The steps that run if nothing fails, in order; then the steps that run only after a failure."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the outline as the plain data of `execute --dry-run --json`."""
@@ -129,7 +129,9 @@ def _turns(plan: ReadyPlan) -> dict[str, int]:
 
 
 def _turns_with_outcomes(plan: ReadyPlan, later: Collection[str]) -> dict[str, int]:
-    """Return the turn of each step of a plan with outcomes. The turns follow the order of the first possible visits.
+    """Return the turn of each step of a plan with outcomes.
+
+    The turns follow the order in which each step could first begin.
 
     No two steps have the same number, because outcomes decide which steps run.
     """

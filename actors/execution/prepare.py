@@ -98,8 +98,8 @@ class PreparedExecution:
 def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecution:
     """Return an execution that is ready to begin. No step is run.
 
-    Raises `UsageProblem` if the plan cannot be read, uses a name without a tool, or is rejected by its guard. Also
-    raises `UsageProblem` if the workspace is not a folder.
+    Raises `UsageProblem` if the plan cannot be read, uses a name that is bound to no tool, or is rejected by its guard.
+    Also raises `UsageProblem` if the workspace is not a folder.
     """
     text = _check_plan(request)
     verdict = _prove_plan(request, text)
@@ -145,7 +145,7 @@ def prepare_execution(request: ExecutionInput, setup: Setup) -> PreparedExecutio
 
 
 def _check_plan(request: ExecutionInput) -> str:
-    """Check that the plan can be read and that its names are bound. Return the JSON that the run stores."""
+    """Check that the plan can be read and that its names are bound to tools. Return the JSON that the run stores."""
     plan, findings = read_plan(dict(request.plan))
     if plan is None:
         errors = [finding for finding in findings if finding.severity == "error"]

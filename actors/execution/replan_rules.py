@@ -28,11 +28,10 @@ from runtime.core.ledger import Limit
 
 
 def replan(state: State) -> ReplanRequested | ProofRequested | PlanRevised | RunFinished | None:
-    """Request a new plan, then request its proof, and then replace the old plan by the proved plan.
+    """Return the next event of a replan: the request for a new plan or for its proof, or the change to the proved plan.
 
-    A plan that a person has edited is proved in the same way.
-
-    A replan waits until all running tools have ended, because the new plan begins with the results of these tools.
+    A plan that a person has edited needs only the proof and the change. A replan waits until all running tools have
+    ended, because the new plan begins with the results of these tools.
     """
     replan, run = state.replan, state.run
     if replan is None or state.active or run.tools or run.parked:
@@ -157,7 +156,7 @@ LEVELS = {
 def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:
     """Return the guard of a level, with the names of the tools and the limits of the run.
 
-    The guard also rejects a plan that breaks one of its own prohibitions. All names in the plan must be bound.
+    The guard also rejects a plan that breaks one of its own prohibitions. All names in the plan must be bound to tools.
     """
     proves = LEVELS[level]({"guard_catalog": sorted(tools.guards), "assurance": assurance, "r_max": r_max})
     return guard_requirements(proves, tools)

@@ -233,7 +233,10 @@ _STATUS = {
 
 
 def outcomes_in(trace: Iterable[str]) -> dict[str, str]:
-    """Return the outcome of each step's last success in a trace, by step. Steps without outcomes are left out."""
+    """Return a mapping from the steps in a trace to the outcomes of their last successes.
+
+    The mapping lacks the steps without outcomes.
+    """
     last = dict[str, str]()
     for item in trace:
         step, _, outcome = item.rpartition(":")
@@ -296,9 +299,9 @@ COMPARED_BY = "the execution"
 
 
 def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -> DemandTable | None:
-    """Return the table of demands; None if there is neither a text nor a requirement.
+    """Return the table of demands; None if the user has written no text and the plan has no requirement.
 
-    `later` are the user's messages.
+    `later` are the user's messages to the execution.
     """
     if not (config.problem.strip() or later or plan.requirements):
         return None
@@ -307,7 +310,9 @@ def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -
 
 
 def conclusion_of(config: ExecutionConfig, plan: Plan, assurance: str | None, table: DemandTable | None) -> Conclusion:
-    """Return the conclusion about an executed plan. With no text and no requirement, only the proof counts.
+    """Return the conclusion about an executed plan.
+
+    If there is no table of demands, the conclusion depends only on the proof.
 
     A plan with a `basis` was made from a template, without reading the text.
     """

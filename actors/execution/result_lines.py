@@ -175,7 +175,7 @@ _GOALS: Mapping[GoalStatus, NodeState] = {
 
 
 def step_states(result: ExecutionResult) -> dict[str, NodeState]:
-    """Return the state of each step of the current plan, by id."""
+    """Return the state of each step of the current plan; the keys are the ids of the steps."""
     return {step.step: _STEPS[step.status] for step in result.steps}
 
 

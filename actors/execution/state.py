@@ -59,7 +59,7 @@ class Attempt:
     visit: int
     number: int
     todo: tuple[AttemptPhase, ...]
-    """The remaining phases. The first one is the current phase."""
+    """The remaining phases. The first of these phases is the current phase."""
     begun: bool = False
     """Whether the attempt's first request was made. From then on, the attempt counts against the plan's
     `total_retry_budget`.
@@ -227,7 +227,7 @@ class State:
     unnamed: frozenset[str] = frozenset()
     """The tokens that hold but do not occur in the plan."""
     values: Mapping[str, str] = field(default_factory=dict)
-    """The values of tokens that hold, by token. The values were read from the outputs of steps."""
+    """The values of tokens that hold, as read from the outputs of steps. The keys are the tokens."""
     active: Mapping[str, Attempt] = field(default_factory=dict)
     """The attempts in visits that have not ended, by the step's name, oldest first."""
     visits: Mapping[str, int] = field(default_factory=dict)
@@ -236,7 +236,9 @@ class State:
     starts: int = 0
     """The number of visits in this revision, of all steps together."""
     started: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """The value of `starts` when each step of a policy last started, by the tokens that held then and the step's index.
+    """For a policy: the number of visits (`starts`) when a step last started.
+
+    A key has the tokens that held then, and the step's index.
     """
     trace: tuple[str, ...] = ()
     """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
@@ -278,10 +280,11 @@ class State:
     touched: frozenset[str] = frozenset()
     """The paths that have changed since the start, according to snapshots; empty if no budget limits files."""
     calls: int = 0
-    """The number of calls of generators so far. Each effect has the number of its call."""
+    """The number of calls of generators so far. A call's effect has the number of the call."""
     effects: dict[str, CallEffect] = field(default_factory=dict)
-    """The effects of all calls of generators, by the call's node, in the order of the calls. The effects of earlier
-    plans are included.
+    """The effects of all calls of generators, in the order of the calls, also under earlier plans.
+
+    The keys are the nodes of the calls.
     """
     undoing: Undoing | None = None
     ends: Mapping[str, EffectEnd] = field(default_factory=dict)
@@ -307,7 +310,7 @@ class State:
         return self.replan is not None and self.replan.proving and self.run.finished is None
 
     def attempt_at(self, node: str) -> Attempt | None:
-        """Return the attempt whose current phase is open and has this node; None if no attempt does."""
+        """Return the attempt whose current phase has this node and an open request; None if no attempt has one."""
         attempt = self.active.get(node.partition("/")[0])
         if attempt is None or not attempt.open or attempt.at_work != node:
             return None
@@ -324,9 +327,9 @@ SIDE_BY_SIDE_MAX = 32
 def next_step(state: State) -> int | None:
     """Return the index of the step that begins next; None if no step may begin.
 
-    In a policy (a plan of repeatable steps), return the ready step that has not started with the current tokens for
-    the longest time. So all ready steps of a loop run. Steps with equal starts, and the steps of any other plan, are
-    ordered by id.
+    In a policy (a plan of repeatable steps), return the ready step whose last start with the current tokens is the
+    longest ago. So a loop runs each of its ready steps in turn. Among equals, and in any other plan, the first step by
+    id begins.
     """
     if not state.ready or len(state.active) >= SIDE_BY_SIDE_MAX:
         return None
@@ -345,7 +348,7 @@ def _last_start(state: State, step: int) -> int:
 
 
 def _budget_left(state: State, besides: Iterable[int] = ()) -> int:
-    """Return how many attempts of `total_retry_budget` remain after the attempts that pending and active steps need.
+    """Return the part of `total_retry_budget` that is neither used nor needed by pending and active steps.
 
     The attempts that the steps in `besides` need are not subtracted, because the caller counts them.
     """
@@ -366,7 +369,7 @@ def _budget_left(state: State, besides: Iterable[int] = ()) -> int:
 def covers(state: State, index: int) -> bool:
     """Return whether `total_retry_budget` covers all steps that become pending again after a step's failure.
 
-    In a policy, return True: every step may run any number of times until this budget is used up.
+    In a policy, return True, because each step may run again until this budget is used up.
     """
     program = state.plan.program
     if program.repeats:

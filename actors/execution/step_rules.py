@@ -26,8 +26,9 @@ REFUSED = "user"
 def settle(state: State) -> AttemptDecided | StepSettled | None:
     """Settle a step whose attempt has ended, or ask the policy whether to attempt it again.
 
-    A failure that the policy must handle is recorded when no step is running and no earlier trouble waits for a
-    decision. If the earlier trouble leads to another visit of a step, the failure is recorded after that decision.
+    A failure that the policy must handle is recorded only after all running steps have ended and no earlier trouble
+    waits for a decision. If the earlier trouble leads to another visit of a step, the failure is recorded after that
+    decision.
     """
     waiting: StepSettled | None = None
     undecided = state.trouble is not None and state.replan is None and state.ending is None
@@ -212,7 +213,7 @@ def _end_spent_run(state: State) -> RunFinished:
 
 
 def _next_request(state: State, attempt: Attempt) -> StepRequest | RunFinished | Limit | None:
-    """Return the request for the attempt's current phase, or the limit that forbids it; None if neither applies now."""
+    """Return the request for the attempt's current phase, or the limit that forbids it; None if no request is due."""
     run = state.run
     if attempt.result or attempt.open or attempt.backoff_seconds:
         return None

@@ -87,7 +87,7 @@ def to_undo(effects: dict[str, CallEffect], ends: Mapping[str, EffectEnd]) -> Ca
 
 
 def can_undo(effects: Mapping[str, CallEffect], ends: Mapping[str, EffectEnd]) -> bool:
-    """Return whether the plan names an undo for any effect that is not settled."""
+    """Return whether at least one effect that is not settled has an undo in the plan."""
     return any(effect.counts and effect.undo and effect.node not in ends for effect in effects.values())
 
 

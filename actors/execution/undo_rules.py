@@ -98,7 +98,7 @@ def accept_undo_message(state: State, body: Mapping[str, Any], message: Mailed) 
 
 
 def settle(state: State) -> EffectSettled | None:
-    """Record how the undoing of the current effect ended. Before that, return None."""
+    """Record how the undoing of the current effect ended. If it has not ended, return None."""
     undoing = state.undoing
     effect = to_undo(state.effects, state.ends)
     if undoing is None or undoing.end is None or effect is None:
@@ -107,7 +107,7 @@ def settle(state: State) -> EffectSettled | None:
 
 
 def finish(state: State) -> RunFinished | None:
-    """End the run after everything that can be undone is undone. Before that, return None."""
+    """End the run if everything that can be undone is undone. If something remains, return None."""
     undoing = state.undoing
     is_at_work = bool(state.active or state.run.tools)
     if undoing is None or is_at_work or to_undo(state.effects, state.ends) is not None:

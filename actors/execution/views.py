@@ -141,7 +141,7 @@ def _step_news(event: StepSettled) -> str:
 def _tool_end_text(event: ToolFinished, state: State) -> str:
     """Return the line about a tool call that has ended; empty if progress shows no line.
 
-    The line shows an agent's work, a cost, or a failure of any attempt but the last.
+    The line shows an agent's work, a cost, or a failure after which the step has attempts left.
     """
     parsed = parse_node(tool_node(event.request_id))
     if parsed is None:

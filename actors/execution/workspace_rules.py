@@ -2,7 +2,7 @@
 
 An attempt of an agent has five phases. The workspace is recorded as a commit. The agent works in a worktree of that
 commit. The agent's work is recorded as a second commit. The guard checks the second commit. The work is merged. The
-journal stores the ids of the commits, so nothing depends on a ref that a program could move.
+journal stores the ids of the commits, so a program that moves a git ref changes nothing.
 """
 
 from dataclasses import replace
@@ -44,7 +44,7 @@ def request_look(state: State, needs: Needs) -> ToolRequested | None:
 
 
 def needs_to_look_up(state: State) -> Needs | None:
-    """Return the needs that must be looked up before a step of the plan may begin; None if there are none."""
+    """Return the needs that a preflight check must look up before the plan's first step; None if there are none."""
     if state.looked or not state.config.looks:
         return None
     return needs_of(state.plan.plan, state.config.tools)
@@ -153,7 +153,9 @@ def snapshot_of(event: ToolFinished) -> WorkspaceSnapshot:
 
 
 def call_fields(state: State, attempt: Attempt, use: ToolUse) -> dict[str, Any]:
-    """Return the request fields of the current phase's call: its arguments, and the commit or the reserved cost."""
+    """Return fields for the request of the current phase's call: its arguments, and a commit to check or a cost to
+    reserve.
+    """
     if use.agent is not None and attempt.phase is AttemptPhase.ACT:
         prompt = _agent_prompt(state, attempt, use.agent)
         arguments = canonical({"prompt": prompt, "base": attempt.base, "name": attempt.node})

@@ -14,13 +14,13 @@ RUNS_MIN = 10
 
 
 def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:
-    """Return the counts of a run at its end; None if the run does not count.
+    """Return the counts of a run's attempts at its end; None if later runs must not use them.
 
-    An attempt counts if the run's model wrote the artifact and the belief uses the verdict. Mistakes of form, failed
-    tools and questions to the user do not count. A run counts only if at least one of its attempts counts. A run
-    without a rejection must also have succeeded. Of a step's retries, only the retry whose prompt shows the rejection
-    of the first attempt counts, because later retries belong to harder tasks. A fork does not count, because it repeats
-    attempts of another run.
+    An attempt counts if the run's model wrote the artifact and the policy's belief table uses the verdict. Mistakes of
+    form, failed tools and questions to the user do not count. A run counts only if at least one of its attempts counts.
+    A run without a rejection must also have succeeded. Of a step's retries, only the retry whose prompt shows the
+    rejection of the first attempt counts, because later retries belong to harder tasks. A fork does not count, because
+    it repeats attempts of another run.
     """
     config, run = state.config, state.run
     if config.policy.belief is None or not is_author(config.model) or run.child or run.fork or state.of_former_model:
@@ -61,8 +61,8 @@ Learn = Callable[[Sequence[PlanningEvent]], PlanningEvent]
 def learner(first: RunStarted) -> Learn | None:
     """Return a function that adds the counts of earlier runs to a run's first event; None if the run uses no counts.
 
-    A child run uses no counts. Any other run uses no counts if its policy cannot compare counts, or if a profile of the
-    model was measured.
+    A child run uses no counts. A run also uses no counts if its policy cannot compare counts, or if the model has a
+    measured profile.
     """
     config = read_config(first.pinned)
     table, family = config.policy.belief, config.author

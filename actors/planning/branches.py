@@ -103,7 +103,7 @@ def _number(state: State, event: PlanningEvent) -> int | None:
 def update_view(before: State, event: PlanningEvent, after: State) -> State:
     """Return the state with new views of the branches that an event has changed.
 
-    Strategies that compare branches need these views.
+    A view has the facts that a strategy compares.
     """
     if isinstance(event, Revised) and event.new_round:
         return update_views(after)

@@ -80,9 +80,12 @@ class RunConfig(Value):
     deterministic: bool = Field(default=False, exclude_if=lambda deterministic: not deterministic)
     """Whether the model always gives the same reply to the same prompt. If so, no reply is requested twice."""
     no_input: bool = Field(default=False, exclude_if=lambda no_input: not no_input)
-    """Whether nobody can answer questions, so that a belief policy considers no questions; False for other policies."""
+    """For a belief policy: whether nobody can answer questions, so that the policy considers no questions.
+
+    False for other policies.
+    """
     model_settings: Mapping[str, ModelSettings] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The settings of calls, by step or by the classifier's name. Steps without settings are left out."""
+    """The settings of calls; a key is a step or the classifier's name. Steps without settings have no key."""
     step_models: Mapping[str, StepModel] = Field(default_factory=dict, exclude_if=operator.not_)
 
     @property
@@ -182,7 +185,7 @@ class RunConfig(Value):
 
     @cached_property
     def compares(self) -> bool:
-        """Whether the strategy compares branches. If not, there is only one branch, without views and a tree."""
+        """Whether the strategy compares branches. If not, there is only one branch, and no view or tree is computed."""
         return read_search(self.workflow.search).name not in SINGLE_BRANCH and self.strategy.compares
 
     @cached_property

@@ -29,7 +29,10 @@ The prompt of a fresh attempt leaves out the earlier rejections.
 
 
 def why_worthless(state: State, decision: Decision) -> str:
-    """Return why no move is worth its calls. A reopened run decides about the failure again."""
+    """Return the reason for ending a run in which no move is worth its calls.
+
+    If the run is reopened, it decides about the failure again.
+    """
     assert decision.weighing is not None
     best = decision.weighing.options[0]
     chance = f"the best remaining move ({best.named}) has a chance of {best.chance:.1%} in {count_calls(best.calls)}"
@@ -84,7 +87,9 @@ def _is_written_alike(state: State, branch: Branch, node: Node) -> bool:
 
 
 def _repeats_after_afresh(state: State, branch: Branch, node: Node) -> bool:
-    """Return whether an artifact is at least the second repeat of its step in a round with a fresh attempt.
+    """Return whether the model has repeated a rejected artifact at least twice in a round, even after a fresh attempt.
+
+    A fresh attempt has no earlier rejections in its prompt.
 
     In the records of InterCode, GPT-4 solved 7 % of the tasks after two equal actions, and none after three.
     """
@@ -138,7 +143,7 @@ def _content(state: State, name: str | None) -> str | None:
 
 
 def disable_steps(graph: Graph, steps: frozenset[str]) -> Graph:
-    """Return the graph with these steps marked as deterministic, so that they are not retried."""
+    """Return the graph with the given steps marked as deterministic, so that the search does not retry them."""
     if not steps:
         return graph
     budgets = {
@@ -189,7 +194,7 @@ def is_held(state: State, branch: Branch, node: Node) -> bool:
 def retry_in_resumed_visit(state: State, branch: Branch, node: Node, decision: Decision) -> Decision:
     """Return the decision about a node, or a retry if the node's reply was cut off in a resumed visit.
 
-    The retry is allowed even if no attempts are left, because other steps are not to blame.
+    The retry is allowed even if no attempts are left, because a cut reply is no reason to redo other steps.
     """
     if not is_cut(node) or state.forgiven.isdisjoint(_cut_nodes_in_visit(state, branch, node)):
         return decision

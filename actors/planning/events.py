@@ -122,7 +122,7 @@ class GenerationRequested(CallRequested):
     def attempt(self) -> int:
         """The number of the attempt in this visit, from 1.
 
-        For a leaf, it counts over all visits with the same parents.
+        For a step that no other step requires, it counts over all visits with the same parents.
         """
         return visit_and_attempt(self.node)[1]
 
@@ -136,7 +136,7 @@ class ClassificationRequested(CallRequested):
 
     @property
     def call(self) -> str:
-        """The name of the classification call, which is the node's second call. The request is a try of this call."""
+        """The name of the call: all tries of the classification have this name."""
         return classification_id(self.node)
 
 
@@ -203,7 +203,7 @@ class RunStarted(Started):
     plugins: tuple[PlugInFile, ...] = Field(default=(), exclude_if=lambda plugins: not plugins)
     """The plug-ins from the user's own files, with the hashes of their files."""
     given_facts: Given | None = Field(default=None, exclude_if=lambda facts: facts is None)
-    """The facts that an execution gives to its planning run; None for any other run."""
+    """The facts from the execution that started this planning run; None for any other run."""
 
 
 class JudgementRequested(Event):

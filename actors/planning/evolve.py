@@ -114,7 +114,8 @@ def _count_calls(state: State, run: Common, branch: Branch, calls: int) -> State
 def record_reissue(state: State, run: Common, branch: Branch, event: RequestReissued) -> State:
     """Return the state after an earlier driver's call was requested again. The cost of the earlier try stays unknown.
 
-    In a fork, a call that the original run made is not counted again, because the branch has counted it since the fork.
+    In a fork, a call that the original run made is not counted again, because the copied records have counted it
+    already.
     """
     of_origin = state.run.calls.open[event.replaces].epoch == OF_ORIGIN
     return _count_calls(state, run, branch, branch.calls + (0 if of_origin else event.again.calls))

@@ -1,6 +1,8 @@
-"""Puts given facts and corrected values into the plans of a run's model, before a guard judges them. Pure.
+"""Corrects the plans that a model writes, and sets the facts that the parent run gives, before a guard judges them.
 
-A run that is given facts and may ask nobody ends at its first question.
+Pure.
+
+A run whose parent gives facts and forbids questions ends at its first question.
 """
 
 from dataclasses import dataclass
@@ -73,9 +75,9 @@ def _unbound(plan: Any, facts: Given) -> tuple[Finding, ...]:
 
 
 def add_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
-    """Return a guard's verdict, extended by this program's own findings about a plan.
+    """Return a guard's verdict with the findings that this program has made itself about the plan.
 
-    An added error rejects the artifact.
+    If one of these is an error, the verdict rejects the artifact.
     """
     node = state.nodes[name]
     if node.artifact is None or state.config.roles.get(node.step) != PLAN:

@@ -1,6 +1,6 @@
 """The machine of planning runs: the rules and messages that only planning runs have. Pure.
 
-A process that only reads a run applies its events to a state. Only a driver imports the modules that make decisions and
+A process that only reads a run needs no decisions, so only a driver imports the modules that make decisions and
 requests.
 """
 
@@ -101,7 +101,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return accept_edit(state, body, message)
 
     def judgements(self, state: State) -> Mapping[str, JudgementRequested]:
-        """Return the open requests for verdicts, by id."""
+        """Return the open requests for verdicts; the keys are the ids of the requests."""
         return state.judgements
 
     def address(self, request: PlanningCall | JudgementRequested) -> str:
@@ -133,7 +133,9 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return RunFinished.of(end)
 
     def calls_ahead(self, state: State) -> int:
-        """Return the most calls of the latest branch in one visit of each step that has no accepted artifact."""
+        """Return the largest number of calls of the latest branch if it visits each step without an accepted artifact
+        once.
+        """
         left = [step for step, slot in state.latest.progress.items() if slot.accepted is None]
         budgets = [state.config.graph.budgets[step] for step in left]
         return sum(budget.rmax * budget.calls for budget in budgets if not budget.deterministic)

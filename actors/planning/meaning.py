@@ -29,7 +29,9 @@ _WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
 
 @lru_cache(maxsize=256)
 def typed_meaning(artifact: Artifact, role: str) -> str:
-    """Return a text for the comparison of artifacts. Artifacts of a role with equal typed fields have equal texts.
+    """Return a text for the comparison of artifacts.
+
+    Artifacts of the same role have equal texts if their typed fields are equal.
 
     Lists are compared as sets. Case and white space do not count. If the role or the artifact has no typed fields,
     return the text of `meaning`.
@@ -83,7 +85,8 @@ def _canonical(value: Any, *, plan: bool) -> Any:
 
 
 def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy: Policy) -> Came:
-    """Return the redone steps above a rejected attempt, in two groups: those with the same artifact, and all others.
+    """Return the redone steps that a rejected attempt builds on: the steps with the same artifact as before, and all
+    others.
 
     An artifact is compared with the step's previous accepted artifact of this round, if both were made from the same
     artifacts. The policy says whether texts or meanings are compared. A policy without `agreement` compares nothing.

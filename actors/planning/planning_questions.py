@@ -36,9 +36,9 @@ def questions_of_verdict(
 ) -> list[AskedForm]:
     """Return the questions to a person that follow from a rejection.
 
-    Each finding for a person becomes a question, with the finding's text and schema. If the run may not ask so many
-    questions, the last question combines the remaining findings. If all findings are for models, the step has used up
-    its escalations, and a person is asked how to go on (S104). `history` has the failures of the round.
+    Each finding for a person becomes a question, with the finding's text and schema. If there are more findings than
+    questions left, the last question combines the remaining findings. If all findings are for models, the step has used
+    up its escalations, and a person is asked how to go on. `history` has the failures of the round.
     """
     subject = waiting_text(step, blocks(state, step))
     inquiries = [_inquiry(state, step, verdict, finding) for finding in verdict.errors if finding.askable]
@@ -52,7 +52,7 @@ def questions_of_verdict(
 
 
 def review(step: str, blocked: Sequence[str]) -> AskedForm:
-    """Return the question whether a person approves the result of a step."""
+    """Return the question that asks a person to approve the result of a step."""
     return make_form(
         f"Do you approve what the step '{step}' has made?",
         about=f"The result is shown below. {waiting_text(step, blocked)}",

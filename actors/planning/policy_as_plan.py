@@ -1,10 +1,11 @@
 """Writes a workflow's search policy as a contingent plan, so that the plan guards can prove it (S46). Pure.
 
 Every step of the plan is repeatable and waits for tokens. A token says whether a workflow step is `wanted`, `accepted`
-or `rejected`. The step's attempts become a retry budget. Each visit of a non-leaf becomes a plan step. The last visit
-removes the token `visits left`. Without this token, the search cannot go back over the step. The decisions after a
-rejection become plan steps that cannot fail. The verdict chooses between these plan steps, so the guards check all of
-them. The question to the user comes last. An answer begins a new round. Without an answer, the run ends.
+or `rejected`. The step's attempts become a retry budget. Each visit of a step that other steps require becomes a plan
+step. The last visit removes the token `visits left`. Without this token, the search cannot go back over the step. The
+decisions after a rejection become plan steps that cannot fail. The verdict chooses between these plan steps, so the
+guards check all of them. The question to the user comes last. An answer begins a new round. Without an answer, the run
+ends.
 """
 
 from collections.abc import Iterable
@@ -51,7 +52,7 @@ def as_plan(pinned: RunConfig) -> dict[str, Any]:
 def _visits(pinned: RunConfig, step: str) -> Iterable[dict[str, Any]]:
     """Yield one plan step for each visit of a step.
 
-    A leaf has one plan step for all visits, because only its attempts are limited.
+    A step that no other step requires has one plan step for all visits, because only its attempts are limited.
     """
     graph, workflow = pinned.graph, pinned.workflow
     counted = _is_bounded(graph, step)

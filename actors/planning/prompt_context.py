@@ -108,7 +108,7 @@ def retry_feedback(
 ) -> tuple[Feedback, ...]:
     """Return the newest rejections of the step in the whole run, oldest first.
 
-    The result has at most `window` rejections. The nodes in `answered_nodes` are left out.
+    The result has at most `window` rejections. The result has no rejections of the nodes in `answered_nodes`.
     """
     feedback: list[Feedback] = []
     left_out = branch.left_out.get(step, LeftOut()).attempts
@@ -123,10 +123,10 @@ def retry_feedback(
 def _kept_findings(
     state: State, branch: Branch, step: str, answered_nodes: Container[str], window: int
 ) -> tuple[str, ...] | None:
-    """Return the findings of left-out rejections that name something to add or to change.
+    """Return the findings that name something to add or to change, from the rejections that the prompt leaves out.
 
-    Only the newest `window` rejections count. Return None if no rejections are left out, or if the policy shows none
-    of their findings.
+    Only the newest `window` of these rejections count. Return None if the prompt leaves out no rejections, or if the
+    policy shows none of their findings.
     """
     left_out = branch.left_out.get(step)
     if left_out is None or state.config.policy.afresh_shows == "nothing":
@@ -150,8 +150,8 @@ def escalation_feedback(
 ) -> tuple[Feedback, ...]:
     """Return one entry for each rejection that made the search redo a step, with all rejections of the same visit.
 
-    `causes` are the rejections that made the search redo the step. Rejections in `left_out` are omitted. The result has
-    the newest entries, at most `window`, oldest first.
+    `causes` are the rejections that made the search redo the step. The result has no rejections in `left_out`. The
+    result has the newest entries, at most `window`, oldest first.
     """
     feedback: list[Feedback] = []
     for last in reversed(causes):

@@ -43,7 +43,7 @@ def replan_brief(
     are the amounts that the request reserves. `change` has the settings that people have changed since the execution
     began (`RunState.changes`).
 
-    `given` should name at least the current tokens as `initial_state`. In a partial replan, `given` should also name
+    `given` should name at least the current tokens as `initial_state`. For a partial replan, `given` should also have
     the goal state, the invariants and the requirements. With `asks_nobody`, a question ends the child (`NeedsAnswer`).
     The execution asks the question, and then starts another child with the answer in `Given.answers`.
     """

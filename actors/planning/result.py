@@ -128,7 +128,7 @@ class Result(RunResult):
         return ("proved" if self.proved else "not proved", format_count(len(self.plan.steps), "step"))
 
     def attempts_at(self, step: str) -> tuple[TreeAttempt, ...]:
-        """Return all attempts at a step in their order; empty if the step was never tried (S91)."""
+        """Return all attempts at a step in their order; empty if the step was never tried."""
         return tuple(attempt for attempt in self.tree if attempt.step == step)
 
     @cached_property
@@ -234,7 +234,10 @@ def demands_with(state: State, node: Node, value: Mapping[str, Any]) -> DemandTa
 
 
 def _table(user: UserTexts | None, value: Any, made: Sequence[Any]) -> DemandTable | None:
-    """Return the table of demands of a plan. `made` are the accepted values on its path, such as a recon."""
+    """Return the table of demands of a plan.
+
+    `made` are the accepted values that the plan builds on. Requirements in one of these values are added to the plan.
+    """
     plan = None if value is None else read_plan(value)[0]
     if plan is None or user is None:
         return None
@@ -254,9 +257,9 @@ def best_path(state: State) -> tuple[Node, ...]:
     """Return the best path: the artifacts accepted now, or an earlier accepted artifact with all its parent artifacts.
 
     The longest path is the best. Among equally long paths, the highest sum of scores decides. If the sums are equal
-    too, the path that is accepted now comes first, then the oldest path (S36). A search that compares plans uses the
-    same scores, so the best path of a successful run is its winning path. A plan that a person edited after the end is
-    the plan of the run.
+    too, the path that is accepted now comes first, then the oldest path. A search that compares plans uses the same
+    scores, so the best path of a successful run is its winning path. A plan that a person edited after the end is the
+    plan of the run.
     """
     place = {step: number for number, step in enumerate(state.latest.progress)}
     if state.edited:

@@ -151,7 +151,7 @@ def _edits(result: Result) -> Iterator[Line]:
 
 
 def _guard_hint(result: Result, program: str) -> list[Line]:
-    """Return a hint that explains the guard in brackets behind each step, with one guard as an example."""
+    """Return a hint that says what the name in brackets behind each step is, with one guard as the example."""
     steps = result.plan_json.get("steps", ()) if isinstance(result.plan_json, dict) else ()
     guards = [step.get("guard") for step in steps if isinstance(step, dict)]
     example = next((guard for guard in guards if guard in GUARD_CATALOG), None)
@@ -314,7 +314,7 @@ def _describe_cause(classification: FailureClassified, decision: Decision) -> st
 
 
 def belief_text(weighing: Weighing) -> str:
-    """Return a text about the most likely mistake, and about the costs of the best and the next best move."""
+    """Return a text that names the most likely mistake, and the costs of the best and the second-best move."""
     place, options = weighing.places[0], weighing.options
     where = f"The mistake is most likely in the {step_in_words(place.step)}"
     if place.step == UNSOLVABLE:

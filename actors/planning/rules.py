@@ -201,10 +201,7 @@ def rest(state: State) -> WaitRequested | None:
 
 
 def request(state: State, tree: SearchTree | None) -> PlanningCall | ending.RunFinished | None:
-    """Request an artifact of a ready step, if the limits allow the request.
-
-    End the run if a limit allows no request and no other work is open.
-    """
+    """Request an artifact of a ready step. If a limit forbids every request and no other work is open, end the run."""
     run = state.run
     if run.saving:
         return None
@@ -252,7 +249,9 @@ def _drop_resting_steps(state: State, branch: Branch, steps: Sequence[str]) -> S
 
 
 def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> PlanningCall | Limit | None:
-    """Return the first affordable request of a branch. If there is none, return the limit that the last one exceeds.
+    """Return the first affordable request of a branch.
+
+    If no request is affordable, return the limit that the last request exceeds.
 
     Further tries of a call come first, because their attempt was already allowed. First tries at each of `steps`
     follow.
@@ -293,7 +292,7 @@ def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | 
 
 
 def withdraw(state: State, branch: Branch) -> ClarificationWithdrawn | None:
-    """Withdraw a question whose answer its step no longer needs."""
+    """Withdraw a question if its step no longer needs the answer."""
     if not state.run.questions:
         return None
     for name, request in state.run.open_questions.items():
@@ -323,7 +322,10 @@ def replan(state: State) -> Revised | None:
 
 
 def _review_artifact(state: State) -> ClarificationRequested | RunFinished | VerdictReached | None:
-    """Ask a person to review an artifact that all other guards accept. Later, record the person's verdict."""
+    """Ask a person to review an artifact that all other guards accept.
+
+    After the answer, return the person's verdict.
+    """
     if not state.reviews:
         return None
     for node, others in state.reviews.items():

@@ -121,8 +121,7 @@ class Branch:
     number: int = 0
     progress: BranchProgress = field(default_factory=lambda: BranchProgress({}))
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The ids of the attempts that the branch knows, by step, oldest first. Attempts of the parent branch are included.
-    """
+    """For each step, the ids of its attempts, oldest first, in this branch or before the branch was opened."""
     history: tuple[Past, ...] = ()
     """The failures of this round that have a decision, oldest first."""
     replans: tuple[str, ...] = ()
@@ -156,10 +155,11 @@ class State:
     live: frozenset[str] = frozenset()
     """The ids of the nodes that are pending or accepted, computed from the nodes."""
     made: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    """The ids of the attempts that have an artifact, by step and content, computed from the nodes."""
+    """For each step and content: the ids of the attempts that made this content, computed from the nodes."""
     judgements: Mapping[str, JudgementRequested] = field(default_factory=dict)
     reviews: Mapping[str, Verdict | None] = field(default_factory=dict)
-    """The other guards' verdict on each artifact that a person reviews, by node id; None if there are no other guards.
+    """For the node of each artifact that a person reviews: the verdict of the other guards; None if there are no other
+    guards.
     """
     silenced: frozenset[str] = frozenset()
     """The steps that may ask no more questions in this round, because nobody answered a question of the step."""
@@ -177,9 +177,7 @@ class State:
     edited: str = ""
     """The id of the attempt whose plan was edited after the end of the run. The edited plan is the plan of the run."""
     resting: Mapping[str, float] = field(default_factory=dict)
-    """The seconds by which the policy delays the retry of a rejected attempt, by node id. An entry is removed after its
-    wait.
-    """
+    """For each rejected attempt with a delayed retry: the seconds of the delay. An entry is removed after its wait."""
     attachments: tuple[Attachment, ...] = ()
     plugins: tuple[PlugInFile, ...] = ()
     given: Given | None = None
@@ -241,7 +239,7 @@ class State:
         return self.nodes[attempts[-1]] if attempts else None
 
     def sent_back(self, branch: Branch, name: str, cleared: tuple[str, ...]) -> Node:
-        """Return a rejected node with `cleared` and `cycle` set. `cycle` gets the rejections of its visit."""
+        """Return a rejected node with `cleared` set, and with the rejections of its visit as its `cycle`."""
         node = self.nodes[name]
         visit = takewhile(lambda attempt: attempt.visit >= node.visit, self.attempts_at(branch, node.step))
         cycle = [attempt.node for attempt in visit if attempt.visit == node.visit and attempt.rejection_text]

@@ -279,7 +279,7 @@ def _late_costs(records: Iterable[Record[PlanningEvent]]) -> dict[str, Amount]:
 
 
 def _unknown_costs(state: State, *, rests: bool) -> dict[str, Amount]:
-    """Return the charges whose real cost is unknown, by node.
+    """Return for each node the charges whose real cost is unknown.
 
     If no process drives the run, open requests are included.
     """
