@@ -177,7 +177,7 @@ def failed_replan(why: str) -> Finding:
 
 
 def rejected_plan(why: str) -> Finding:
-    """Return the finding that a new plan was found, but may not be executed."""
+    """Return the finding that a new plan was found, but must not be executed."""
     message = f"the new plan was rejected: {why}"[:MESSAGE_MAX]
     return Finding(code=Code.CHILD_UNSUCCESSFUL, message=message, where=REPLAN)
 

@@ -153,9 +153,7 @@ def snapshot_of(event: ToolFinished) -> WorkspaceSnapshot:
 
 
 def call_fields(state: State, attempt: Attempt, use: ToolUse) -> dict[str, Any]:
-    """Return fields for the request of the current phase's call: its arguments, and a commit to check or a cost to
-    reserve.
-    """
+    """Return request fields for the current phase's call: its arguments, and a commit to check or a cost to reserve."""
     if use.agent is not None and attempt.phase is AttemptPhase.ACT:
         prompt = _agent_prompt(state, attempt, use.agent)
         arguments = canonical({"prompt": prompt, "base": attempt.base, "name": attempt.node})

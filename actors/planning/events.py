@@ -322,7 +322,7 @@ class BranchPruned(Event):
 
 
 class NeededAnswer(AskedForm):
-    """A question to a person that a run needs answered but may not ask itself."""
+    """A question to a person that a run needs answered, but leaves to its parent run."""
 
     node: str
     """The id of the attempt that the question is about."""
@@ -340,7 +340,7 @@ class RunFinished(ending.RunFinished):
     branch: int = 0
     """The number of the branch with the plan, or else of the branch that got furthest."""
     question: NeededAnswer | None = Field(default=None, exclude_if=lambda question: question is None)
-    """The question that the run may not ask but must have answered; None if the run needs no answer."""
+    """The question that the run leaves to its parent run; None if the run needs no answer."""
     counted: ModelCounts | None = Field(default=None, exclude_if=lambda counted: counted is None)
     """The counts of the model's attempts, for later runs; None if the run does not count."""
     demands: tuple[DemandPlace, ...] | None = Field(default=None, exclude_if=lambda demands: demands is None)

@@ -77,7 +77,7 @@ def _unbound(plan: Any, facts: Given) -> tuple[Finding, ...]:
 def add_remarks(state: State, name: str, verdict: Verdict) -> Verdict:
     """Return a guard's verdict with the findings that this program has made itself about the plan.
 
-    If one of these is an error, the verdict rejects the artifact.
+    If one of these findings is an error, the verdict rejects the artifact.
     """
     node = state.nodes[name]
     if node.artifact is None or state.config.roles.get(node.step) != PLAN:

@@ -133,9 +133,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return RunFinished.of(end)
 
     def calls_ahead(self, state: State) -> int:
-        """Return the largest number of calls of the latest branch if it visits each step without an accepted artifact
-        once.
-        """
+        """Return the most calls of the latest branch if it visits each step without an accepted artifact once."""
         left = [step for step, slot in state.latest.progress.items() if slot.accepted is None]
         budgets = [state.config.graph.budgets[step] for step in left]
         return sum(budget.rmax * budget.calls for budget in budgets if not budget.deterministic)

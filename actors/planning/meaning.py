@@ -85,8 +85,7 @@ def _canonical(value: Any, *, plan: bool) -> Any:
 
 
 def compare_redone_steps(state: State, branch: Branch, failed_node: Node, policy: Policy) -> Came:
-    """Return the redone steps that a rejected attempt builds on: the steps with the same artifact as before, and all
-    others.
+    """Return the redone steps that a rejected attempt builds on, split by whether their artifact is the same as before.
 
     An artifact is compared with the step's previous accepted artifact of this round, if both were made from the same
     artifacts. The policy says whether texts or meanings are compared. A policy without `agreement` compares nothing.

@@ -93,7 +93,7 @@ def _ask_how_to_continue(step: str, verdict: Verdict, history: Sequence[Past]) -
     failures = [past for past in history if past.step == step]
     back = sum(past.up > 0 for past in failures)
     return inquiry(
-        f"What should the run do about the step '{step}', which was rejected and may not send the search back again?",
+        f"What should the run do about the step '{step}', which was rejected and must not send the search back again?",
         shown=(
             f"The step '{step}' was rejected {_times(len(failures) + 1)} in this round, the last time by the guard"
             f" '{verdict.guard}', and has sent the search back {_times(back)}."
@@ -113,7 +113,8 @@ def _otherwise(step: str, verdict: Verdict) -> str:
         return "the run ends, because the author does not understand the problem."
     askable = [finding for finding in verdict.errors if finding.askable]
     if askable and all(finding.code == Code.AMBIGUOUS and finding.asks is not None for finding in askable):
-        return f"the step '{step}' is done again. The table of demands shows its reading of the text as an assumption."
+        shown = "The table of demands shows the step's reading of the text as an assumption."
+        return f"the step '{step}' is done again. {shown}"
     if verdict.fatal:
         return f"the run goes back to a step before '{step}'. If the run cannot go back, the run ends without a plan."
     end = "When its attempts are used up, the run goes back or ends."

@@ -1,4 +1,4 @@
-"""Writes a workflow's search policy as a contingent plan, so that the plan guards can prove it (S46). Pure.
+"""Writes a workflow's search policy as a contingent plan, so that the plan guards can prove it. Pure.
 
 Every step of the plan is repeatable and waits for tokens. A token says whether a workflow step is `wanted`, `accepted`
 or `rejected`. The step's attempts become a retry budget. Each visit of a step that other steps require becomes a plan

@@ -347,7 +347,7 @@ def _check_step_models(loaded: LoadedWorkflow) -> None:
             place = loaded.document.place(("action_pairs", step, "model"))
             if isinstance(parse_model_spec(pin_model(pair.model), place=place), Scripted | ReplaySpec | RecordingSpec):
                 hint = "name a model of the server, or a template; a script for all steps is possible with --model"
-                raise UsageProblem("the model of a step may not be a script or a recorded run", place=place, hint=hint)
+                raise UsageProblem("the model of a step must not be a script or a recorded run", place=place, hint=hint)
 
 
 def _step_models(workflow: Workflow, setup: Setup | None) -> dict[str, StepModel]:

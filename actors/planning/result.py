@@ -80,7 +80,7 @@ class PlanningJson(TypedDict):
     draft: NotRequired[DraftJson]
     """The best plan of a run that ended without an accepted plan; absent for all other runs."""
     needs_answer: NotRequired[dict[str, Any]]
-    """The question that the run needs answered but may not ask."""
+    """The question that the run needs answered but must not ask."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -96,9 +96,7 @@ class Result(RunResult):
     proof: Proof = field(default_factory=Proof)
     """The facts that the plan's guard has measured for the proof."""
     needed: NeededAnswer | None = None
-    """The question that the run needs answered but may not ask, because its parent asks; None if the run needs no
-    answer.
-    """
+    """The question that the run leaves to its parent, but needs answered; None if the run needs no answer."""
     user: UserTexts | None = None
     """The user's texts, for the table of demands; None for a child run, because its parent has the table."""
     reads_text: bool = True

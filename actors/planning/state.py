@@ -36,7 +36,7 @@ NodeStatus = Literal["pending", "accepted", "rejected", "superseded"]
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the search: one attempt at one step (S35)."""
+    """A node of the search: one attempt at one step."""
 
     node: str
     step: str

@@ -226,11 +226,11 @@ class Agent(Protocol[D]):
         ...
 
     def decide(self, state: AgentState[D]) -> Sequence[Wish]:
-        """Return the agent's current wishes, the most urgent first. There is at least one wish until the run has ended.
+        """Return the agent's current wishes, the most urgent first. Until the run has ended, return at least one wish.
 
-        Wishes that are being carried out are returned too. A question is withdrawn if it is no longer a wish or its
-        text has changed. A late answer to a withdrawn question is not applied. Calls of models and tools always run to
-        their end.
+        Return a wish again while it is carried out. A question is withdrawn if it is no longer a wish or its text has
+        changed. A late answer to a withdrawn question is not applied. Calls of models and tools always run to their
+        end.
         """
         ...
 

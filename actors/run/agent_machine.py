@@ -180,8 +180,8 @@ class AgentMachine(RunMachine[AgentState[D], AgentEvent], Generic[D]):
 def _step_about(state: AgentState[Any], event: AgentEvent) -> str | None:
     """Return the step of an event; empty if the event is about no step; None if the agent does not see the event.
 
-    The agent does not see questions that every kind of run asks. The agent sees no answer to a withdrawn or expired
-    question, because the answer may not fit its present work.
+    The agent sees only its own questions, not the questions that runs of every kind ask. The agent sees no answer to a
+    withdrawn or expired question, because the answer may be outdated.
     """
     match event:
         case CallAnswered() | CallFailed() | AgentCallRequested() | ToolRequested():

@@ -77,9 +77,9 @@ def ask_or_end(
 ) -> ClarificationRequested | RunFinished | None:
     """Return the next event of a run that ends at a limit: a question, the end, or None while a question is open.
 
-    Any other end is returned unchanged. `decide` returns the decision that the run would make under other limits.
-    `next_move` returns the move that the run would make without limits. `priced` says whether the model's price is
-    known.
+    An end for another reason is returned unchanged. `decide` returns the decision that the run would make under other
+    limits. `next_move` returns the move that the run would make without limits. `priced` says whether the model's price
+    is known.
     """
     limit = exhausted_limit(end.why) if end.cause == "" else None
     if limit is None:
@@ -287,7 +287,9 @@ def _amount_text(amount: Amount, *, priced: bool) -> str:
 
 
 def next_move(request: CallRequested | ToolRequested | None, seconds: float | None, calls_left: int | None) -> NextMove:
-    """Return the next move of a run. `request` is what the run would request without limits; None if it is unknown.
+    """Return the next move of a run.
+
+    `request` is the request that the run would make without limits; None if it is unknown.
 
     `seconds` is the time limit of the request. `calls_left` is the number of calls until the end, if it is known.
     """

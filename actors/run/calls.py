@@ -195,7 +195,10 @@ def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> A
 
 
 def child_share(ledger: Ledger, calls_max: int) -> Amount:
-    """Return the budget of a child run: at most `calls_max` calls, and the same fraction of the rest of every limit."""
+    """Return the budget of a child run: a fraction of the remaining calls, at most `calls_max`.
+
+    Of each other limit, the child run gets the same fraction of what remains.
+    """
     committed, left = ledger.committed, ledger.calls_left
     share = {"calls": max(1, min(calls_max, left))}
     for limit in COUNTED[1:]:
@@ -234,7 +237,7 @@ class Tries(Generic[C]):
     failed: CallFailed
     request: C
     bad_replies: int = 0
-    """The number of latest tries in a row whose reply is not a chat completion."""
+    """How many of the latest tries, in a row, got a reply that is not a chat completion."""
     phase: Literal["failed", "waiting", "rested", "open"] = "failed"
     """What the call waits for. `failed`: a decision about its fault. `waiting`: the end of a pause. `rested`: its next
     request. `open`: its reply.
@@ -300,7 +303,7 @@ def record_failure(calls: Calls[C], ledger: Ledger, event: CallFailed, *, parked
 
 
 def calls_charged(calls: Calls[C], event: CallFailed) -> int:
-    """Return how many calls are charged for a failed try. `calls` has the calls before the try failed."""
+    """Return how many calls are charged for a failed try. `calls` are the run's calls before this failure."""
     if event.used is not None:
         return event.used.calls
     return 0 if event.refunded else calls.open[event.request_id].request.calls

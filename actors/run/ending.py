@@ -64,7 +64,7 @@ class RunFinished(Event):
     def early(self) -> bool:
         """Whether the run ended before it had used all its calls.
 
-        If so, another model or another requirement lets it go on too.
+        If so, the run can also go on with another model or after another requirement.
         """
         return self.outcome == Outcome.BUDGET_EXHAUSTED and self.why.partition(":")[0] in EARLY
 

@@ -48,7 +48,7 @@ def start_fork(run: RunState[C], event: Forked) -> RunState[C]:
 
 
 def _reopen_calls(calls: Calls[C]) -> Calls[C]:
-    """Return the calls of a fork. The open calls have no driver, and the failed calls have their full patience."""
+    """Return the calls of a fork. The open calls have no driver, and the failed calls may wait as long as at first."""
     opened: Mapping[str, OpenCall[C]] = {
         name: OpenCall(open_call.request, OF_ORIGIN) for name, open_call in calls.open.items()
     }
@@ -70,7 +70,7 @@ def _reopen_questions(questions: Questions, at: float) -> Questions:
 def _reopen_tool(tool: OpenTool, made: Iterable[MadeCall]) -> OpenTool:
     """Return an open call of a tool without its process, which belongs to the other run.
 
-    In the phase `settled`, a person is asked before the call is made.
+    If the result has the phase `settled`, a person is asked before the call is made.
     """
     if tool.phase == "asked":
         return replace(tool, epoch=OF_ORIGIN, certain=True)
@@ -97,7 +97,7 @@ def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> T
 def calls_before_fork(events: Iterable[Any]) -> tuple[MadeCall, ...]:
     """Return the calls of unrepeatable tools that the other run began after the place of the fork.
 
-    `events` are all events of the other run. The flag of each event says whether the event comes after that place.
+    `events` are all events of the other run, each with a flag: whether the event comes after that place.
     """
     requests: dict[str, ToolRequested] = {}
     calls_made: dict[MadeCall, None] = {}

@@ -73,7 +73,7 @@ Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
 
 
 def no_limit(_model: str = "", /) -> AbstractAsyncContextManager[None]:
-    """Return a slot for a call at once, because calls are not limited."""
+    """Return a context manager in which a call begins at once, because the number of open calls is not limited."""
     return nullcontext()
 
 
@@ -165,9 +165,10 @@ class Setup:
     """
 
     def check_price(self, *, limited: bool, others: Mapping[str, Price | None] = MappingProxyType({})) -> None:
-        """Raise `UsageProblem` if a price is unknown although the run (`limited`) or the day has a limit of money.
+        """Raise `UsageProblem` if a price is unknown, and the run or the day has a limit of money.
 
-        `others` has the prices of further models of the run, by name.
+        `limited` says whether the run has one. `others` has the prices of the run's further models; the keys are their
+        names.
         """
         unknown = [name for name, price in ((self.model, self.price), *others.items()) if price is None]
         if not unknown or not (limited or self.daily_usd is not None):
@@ -227,7 +228,7 @@ class Kind(Generic[S, E]):
     model: Callable[[S], str | None] = lambda _: None
     """Returns the model of a begun run, in the form of `--model`; None if the run uses no model."""
     step_models: Callable[[S], Mapping[str, str]] = lambda _: {}
-    """Returns the models of steps that do not use the run's model, by step."""
+    """Returns a mapping from each step that does not use the run's model to its model."""
     children: Callable[[S], Sequence[str]] = lambda _: ()
     """Returns the ids of the child runs of a begun run, the oldest first."""
     run_state: Callable[[S], RunState[Any] | None] = _run_state

@@ -63,7 +63,7 @@ class LimitSpec:
     workflow: str = ""
     """The workflow key that sets the default; empty if workflows cannot set the limit."""
     plain: bool = False
-    """Whether the command line also accepts a number without a unit as seconds. Nobody would read it as minutes."""
+    """Whether the command line also accepts a number without a unit, which means seconds."""
 
     @property
     def of_run(self) -> bool:
@@ -326,7 +326,7 @@ def duration_text(seconds: float) -> str:
 
 
 def split_limits(values: dict[str, Any]) -> RunLimits:
-    """Remove the limits from the parameters of a function or a form, and return them."""
+    """Remove the limits from the parameters of a function or a form, and return the removed limits."""
     return cast("RunLimits", {name: values.pop(name) for name in LIMITS if name in values})
 
 
@@ -352,7 +352,7 @@ def check_limits(limits: RunLimits) -> RunLimits:
         except ValueError as wrong:
             raise UsageProblem(str(wrong), place=name) from None
         if not spec.fits(read):
-            raise UsageProblem(spec.expected(value), place=name, hint="leave it out for the usual value")
+            raise UsageProblem(spec.expected(value), place=name, hint="leave it out to use the default")
         values[name] = read
     if values.keys() >= {"keep_trying", "stop_below"}:
         raise UsageProblem(
@@ -364,7 +364,7 @@ def check_limits(limits: RunLimits) -> RunLimits:
 
 
 def stored_limits(limits: RunLimits, now: float) -> dict[str, Any]:
-    """Return the limits that are set, by key, in the form that a run stores.
+    """Return a mapping from the keys of the set limits to their values, in the form that a run stores.
 
     The deadline is `now` (UTC seconds) plus the given time. Raises `UsageProblem` with the limit as its place.
     """

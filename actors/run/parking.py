@@ -138,7 +138,7 @@ def join_wait(calls: Calls[C], event: CallFailed, wait: WaitRequested) -> Calls[
 
     The call waits until the run's wait ends.
 
-    Otherwise each of several calls that fail at once would have the full patience.
+    The time until then counts as waited. So several calls that fail together do not wait longer than one call.
     """
     tries = calls.tries[event.call]
     tries = replace(tries, waited=tries.waited + max(0.0, wait.until - event.at))
@@ -167,8 +167,8 @@ def release_tries(calls: Calls[C]) -> Calls[C]:
 def _restart_calls(calls: Calls[C], *, ask_first: bool) -> Calls[C]:
     """Return the calls after a person resumed the run.
 
-    The calls have their full patience again, and do not make the run park. With `ask_first`, the calls wait until the
-    provider has been checked, which happens at once. Otherwise the calls may be requested now.
+    The calls count their tries and their waiting from 0 again, so they do not park the run at once. With `ask_first`,
+    the calls wait until the provider has been checked, which happens at once. Otherwise the calls may be requested now.
     """
     tries = {call: _restart_tries(item, ask_first=ask_first) for call, item in calls.tries.items()}
     return changed(calls, tries=tries) if tries else calls

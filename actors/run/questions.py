@@ -118,7 +118,7 @@ class LimitReached(Value):
 
 
 class ClarificationRequested(AskedForm, Event):
-    """A person was asked a question. The stored form is the form that people see."""
+    """A person was asked a question. The event has the texts that people see."""
 
     added_fields: ClassVar[tuple[str, ...]] = ("for_people", "priority", "reminders", "reached")
     kind: Literal["clarification_requested"] = "clarification_requested"
@@ -174,7 +174,7 @@ class ClarificationAnswered(TimedEvent):
 
     @property
     def precedes_takeover(self) -> bool:
-        """Whether this answers a question at a limit.
+        """Whether this event answers a question at a limit.
 
         If so, the answer is recorded before the takeover, which may end the run's wait.
         """
@@ -203,7 +203,7 @@ class ClarificationWithdrawn(Event):
 
 
 class ClarificationExpired(Event):
-    """Nobody answered a question in time. The question's `otherwise` says what happens next."""
+    """Nobody answered a question before it expired. The question's `otherwise` says what happens next."""
 
     kind: Literal["clarification_expired"] = "clarification_expired"
     question_id: str

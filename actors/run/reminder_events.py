@@ -78,7 +78,7 @@ class ClarificationReminded(ReminderEvent):
 
 
 class ClarificationEscalated(ReminderEvent):
-    """Further people are asked a question that nobody has answered in time."""
+    """Further people are asked a question, because nobody has answered it yet."""
 
     kind: Literal["clarification_escalated"] = "clarification_escalated"
     added: tuple[str, ...]

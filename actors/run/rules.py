@@ -64,7 +64,7 @@ def take_over_tools(
 
 
 def expire(state: Any) -> ClarificationExpired | WaitRequested | None:
-    """Close a question that nobody answered in time, or request a wait until its expiry."""
+    """Close a question that has expired without an answer, or request a wait until its expiry."""
     run: RunState[Any] = state.run
     if not run.questions:
         return None

@@ -62,7 +62,7 @@ class RunState(Generic[C]):
     warned: Mapping[Limit, int] = field(default_factory=dict)
     """The highest level of the run's warnings, by limit. A limit that has changed since is missing."""
     warned_of_others: Mapping[tuple[str, Limit], tuple[int, int]] = field(default_factory=dict)
-    """The day and level of the last warning, by the name of a daily budget or child run and its limit."""
+    """For each limit of a daily budget or a child run: the day and the level of the last warning."""
     servers: Mapping[str, str] = field(default_factory=dict)
     """The addresses of the servers of the run's models, by model. A driver uses no other server for these models."""
     deadline_set: float = 0.0

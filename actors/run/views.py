@@ -109,7 +109,7 @@ class RunDocument(NamedTuple):
 
 
 class SentPrompt(NamedTuple):
-    """The messages of a call, made again from the journal."""
+    """The messages of a call, rebuilt from the journal."""
 
     request_id: str
     prompt_hash: str
@@ -286,7 +286,7 @@ def rebuilt_prompt(
     """Return the messages of a call. `name` is a request id, or a node, which stands for its last try.
 
     A request id is, for example, `g_plan/v1.a1.t2`. `near` returns a state to start the replay from. Raises
-    `UsageProblem` if the call was not made or calls no model. The hint has the most similar name.
+    `UsageProblem` if the call was not made or calls no model. The hint of this error has the most similar name.
     """
     calls = calls_of(records)
     matches = [(place, call) for place, call in calls if name in (call.call, call.request_id)]

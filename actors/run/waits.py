@@ -111,7 +111,7 @@ Waits = Mapping[str, WaitRequested]
 
 
 def remove_wait(waits: Waits, request_id: str) -> Waits:
-    """Return the waits without a given wait. The given wait need not exist."""
+    """Return the waits without a given wait. If no wait has this name, the result is the same waits."""
     return without(waits, (request_id,)) if request_id in waits else waits
 
 

@@ -256,7 +256,7 @@ class _Tail:
         """The last bytes as text.
 
         If earlier bytes were dropped, the first line is incomplete. An incomplete first line is left out, so that the
-        text does not begin with a part of a secret. If there is no other line, it is kept.
+        text does not begin with a part of a secret. If the text has only this line, the line is kept.
         """
         data = bytes(self._data[-self._bytes_max :])
         if self._is_cut or len(self._data) > self._bytes_max:

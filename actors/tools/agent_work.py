@@ -120,7 +120,7 @@ def _path_refusal(raw: bytes, path: str) -> str:
 
 
 def _is_git(part: str) -> bool:
-    """Return whether some file system treats a name as the name `.git`."""
+    """Return whether a name can mean `.git` on at least one file system."""
     return part.casefold().rstrip(". ") == ".git" or part.casefold() == "git~1"
 
 
@@ -224,7 +224,10 @@ def _read_codex(output: str) -> AgentReport:
 
 
 def _read_objects(output: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the JSON objects in an output: one object, a list of objects, or one object in each of some lines."""
+    """Yield the JSON objects in an output.
+
+    The output is one object, a list of objects, or text with one object per line. All other lines are skipped.
+    """
     try:
         whole = json.loads(output)
     except (ValueError, RecursionError):

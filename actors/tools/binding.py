@@ -249,7 +249,9 @@ def _pre_check(file: ToolsFile, binding: Binding, document: ParsedFile, path: Ke
         )
     if tool.pre_check is not None:
         hint = "name a tool without a pre-check"
-        raise document.problem(f"the tool {binding.tool!r} has a pre-check, so it cannot be one", path, hint)
+        raise document.problem(
+            f"the tool {binding.tool!r} has a pre-check, so it cannot be a pre-check itself", path, hint
+        )
     return _tool_use(tool, binding, document, path, None)
 
 

@@ -109,7 +109,7 @@ def _conflict(paths: Sequence[str], why: str) -> CallRefused:
 def _write(workspace: Workspace, repository: Repository, changes: Sequence[TreeChange]) -> None:
     """Write the changes of a merge that are not in the workspace yet. Raises `CallRefused`, `GitFailed`, `OSError`.
 
-    If any file has neither its content from before the merge nor its merged content, no file is written.
+    If at least one file has neither its content from before the merge nor its merged content, no file is written.
     """
     todo: list[TreeChange] = []
     strange: list[str] = []
@@ -251,7 +251,7 @@ class _WorkCall(PreparedCall):
 def _read_files(workspace: Workspace, arguments: Mapping[str, Any]) -> str:
     """Return the output of `workspace:read`: the texts of some files. Raises `CallRefused`.
 
-    The text of a missing file is None, unless `missing` is `failure` and the file is not optional.
+    The text of a missing file is None. But if `missing` is `failure` and the file is not optional, the call is refused.
     """
     files: dict[str, str | None] = {}
     bytes_left = int(arguments["bytes_max"])

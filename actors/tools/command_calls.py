@@ -112,7 +112,10 @@ async def claim_workspace(workspace: Workspace) -> None:
 
 
 def check_arguments(parameters: Parameters, arguments: Mapping[str, Any], workspace: Workspace) -> None:
-    """Check a call's arguments. Raises `CallRefused`. If a path must exist but is missing, the tool has failed."""
+    """Check a call's arguments.
+
+    Raises `CallRefused`. If a path must exist but is missing, the outcome of the refusal is `FAILED`.
+    """
     if problem := first_problem(parameters, arguments):
         name, cause, _ = problem
         raise CallRefused(ToolOutcome.PERMANENT, f"the argument {name!r} {cause}")
@@ -136,7 +139,7 @@ def command(spec: CommandSpec, workspace: Workspace, outside: Mapping[str, str])
     The tools file lists the variables that the command sees. Exit code 0 is a success, unless a line of the output
     matches `failure_pattern`. A call is a transient failure if its exit code is in `transient_exit_codes`, if it
     exceeds its time limit, or if the system lacks resources. A call is a permanent failure if the program is missing or
-    may not be executed. A call is broken if its exit code is in `broken_exit_codes` or if a signal ends it. Any other
+    cannot be executed. A call is broken if its exit code is in `broken_exit_codes` or if a signal ends it. Any other
     exit code is a failure.
     """
 

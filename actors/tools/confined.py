@@ -22,7 +22,7 @@ class TooLarge(Exception):
 def check_inside(folder: int, path: str) -> bool:
     """Return whether a path below an open folder exists. Raises `OutOfBounds` if a part of it is a symbolic link.
 
-    The result is true only at this moment, because a program that gets the path as an argument opens it later.
+    The file may change after this check and before a program opens the path.
     """
     try:
         with _parent_of(folder, path) as (parent, name):

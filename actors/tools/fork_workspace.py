@@ -75,7 +75,7 @@ def free_folder(target: Path, home: Path) -> Path:
         hint = "with --workspace, name a folder that does not exist yet"
         raise UsageProblem("this path already exists", place=str(folder), hint=hint)
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise UsageProblem("you may not make a folder here", place=str(folder), hint=ANOTHER)
+        raise UsageProblem("you have no permission to make a folder here", place=str(folder), hint=ANOTHER)
     if folder.is_relative_to(home.resolve()):
         raise UsageProblem("this folder is in Replan's home", place=str(folder), hint=ANOTHER)
     return folder

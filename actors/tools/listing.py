@@ -118,7 +118,7 @@ def _change_marks(status: os.stat_result) -> tuple[int, ...]:
 def _walk(folder: int, prefix: bytes, depth: int) -> Generator[tuple[bytes, os.stat_result, int, bytes]]:
     """Yield each file below an open folder: its path, its status, the open folder that contains it, and its name.
 
-    Folders with the name `.git` are left out. A folder that may not be read is yielded like a file.
+    Folders with the name `.git` are not yielded. A folder that cannot be read is yielded like a file.
     """
     if depth > DEPTH_MAX:
         raise TooManyFiles(f"the folders are nested more than {DEPTH_MAX} deep")

@@ -59,8 +59,8 @@ def load_tools(
     document = read_document(source)
     place = source.resolve()
     if workspace is not None and place.is_relative_to(workspace.resolve()):
-        hint = "move it out of the workspace: tools may write there, and must not change the tools file"
-        raise UsageProblem("a tools file may not be in the workspace", place=document.source, hint=hint)
+        hint = "move it out of the workspace: tools can write there, but must not change the tools file"
+        raise UsageProblem("a tools file must not be in the workspace", place=document.source, hint=hint)
     file = document.read_as(ToolsFile)
     uses = bind_uses(file, document)
     tools: dict[str, ToolSpec] = {}
@@ -140,7 +140,7 @@ def _python_spec(name: str, tool: PythonTool, document: ParsedFile, folder: Path
     except CodeUnusable as error:
         raise document.problem(str(error), path, "name module:function or ./FILE.py:function") from None
     if workspace is not None and code is not None and code.is_relative_to(workspace.resolve()):
-        raise document.problem("code that runs in Replan's process may not be in the workspace", path, "move the code")
+        raise document.problem("code that runs in Replan's process must not be in the workspace", path, "move the code")
     return PythonSpec(
         name=name,
         function=function,

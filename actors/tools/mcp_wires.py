@@ -172,7 +172,7 @@ class Web:
 
     @property
     def answered(self) -> bool:
-        """Whether the server has answered any request."""
+        """Whether the server has answered at least one request."""
         return self._wire.answered
 
     @asynccontextmanager

@@ -140,7 +140,7 @@ Parameters = Mapping[str, Parameter]
 
 
 def with_defaults(parameters: Parameters, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given arguments and the defaults of the other parameters, in the order of the parameters."""
+    """Return the arguments in `given`, and the defaults of all other parameters, in the order of the parameters."""
     values = {name: given.get(name, parameter.default) for name, parameter in parameters.items()}
     return {name: value for name, value in values.items() if value is not None}
 

@@ -270,7 +270,7 @@ def _find_dirty(place: PreflightFolder) -> tuple[tuple[str, ...], Availability]:
         except (GitFailed, OSError) as error:
             return (), _unknown(str(error))
     if dirty and os.path.lexists(place.folder / ".gitattributes"):  # Contents are compared without conversion.
-        return dirty, _unknown("conversions in `.gitattributes` may be their only cause")
+        return dirty, _unknown("conversions in `.gitattributes` may be the only cause of these changes")
     return dirty, Availability()
 
 

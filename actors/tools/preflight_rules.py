@@ -109,7 +109,7 @@ def preflight_use(needs: Needs) -> ToolUse:
 def judge_report(
     plan: Plan, tools: ToolSet, needs: Needs, report: PreflightReport, *, begun: bool
 ) -> tuple[Finding, ...]:
-    """Return a finding for each need of a plan that is not met, or that may not be met.
+    """Return a finding for each need of a plan that is not met or perhaps not met.
 
     `begun` says whether earlier steps have run. If so, these steps may have made the uncommitted changes.
     """

@@ -19,7 +19,7 @@ from actors.tools.specs import AgentSpec, CommandSpec, McpSpec
 
 
 class ProgramMissing(Exception):
-    """A program does not exist, or this user may not execute it.
+    """A program does not exist, or this user has no permission to execute it.
 
     The message of the exception is the cause, as a clause.
     """
@@ -52,7 +52,7 @@ def _find_program(key: str, name: str, path: str, folder: Path) -> str:
         if not program.is_file():
             raise ProgramMissing(key, f"there is no program {str(program)!r}")
         if not os.access(program, os.X_OK):
-            raise ProgramMissing(key, f"you may not execute {str(program)!r}")
+            raise ProgramMissing(key, f"you have no permission to execute {str(program)!r}")
         return str(program)
     folders = [part for part in path.split(os.pathsep) if Path(part).is_absolute()]
     found = shutil.which(name, path=os.pathsep.join(folders)) if folders else None

@@ -85,7 +85,7 @@ def check_module(module: str) -> Path | None:
 def _load_function(spec: PythonSpec) -> Callable[..., Any]:
     """Return a tool's function. Raises `CodeUnusable`.
 
-    The function's file is run, unless it has changed since the run recorded its hash.
+    The function's file is executed. If the file has changed since its hash was recorded, it is not executed.
     """
     try:
         names = vars(importlib.import_module(spec.module)) if spec.module else _run_cached(Path(spec.file), spec.sha256)

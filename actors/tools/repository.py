@@ -64,7 +64,7 @@ class TimeLimit:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """A user's git, with its own environment."""
+    """The git program, run in a workspace with an environment that Replan sets."""
 
     program: str
     workspace: Path
@@ -171,7 +171,9 @@ class Repository:
         return self.store.with_suffix(".repository")
 
     def commit(self, run: str, name: str, parent: str) -> tuple[str, str, list[str]]:
-        """Record the files as a commit with a parent. Return the commit, its ref, and the paths that were left out.
+        """Record the files as a commit with a parent.
+
+        Return the commit, its ref, and the paths that the commit does not contain.
 
         If `parent` is empty, HEAD is the parent. Raises `GitFailed`, `OSError`.
         """
@@ -248,12 +250,12 @@ class Repository:
         return {decode_path(path) for path in paths}
 
     def _tree(self) -> tuple[str, list[str]]:
-        """Return the tree of the files, and the paths that were left out. Raises `GitFailed`, `OSError`."""
+        """Return the tree of the files, and the paths that the tree does not contain. Raises `GitFailed`, `OSError`."""
         left_out = self._fill_index()
         return self.ours.text("write-tree"), left_out
 
     def _fill_index(self) -> list[str]:
-        """Update the index in the home from the files, and return the paths that were left out."""
+        """Update the index in the home from the files, and return the paths that are not added to the index."""
         # The workspace is locked, so any running git is ours. A file left here is from a killed git.
         self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)
         excludes = self.common / "info" / "exclude"
@@ -358,7 +360,7 @@ def find_noted_repository(workspace: Path, home: Path, limit: TimeLimit) -> Repo
         raise GitFailed("the workspace is no longer a git repository")
     noted = found.note.read_text(encoding="utf-8", errors="surrogateescape") if found.note.is_file() else ""
     if noted.partition("\n")[2] != _written_folders(found):
-        raise GitFailed("the git repository of the workspace is not the one at the start of the run")
+        raise GitFailed("the git repository of the workspace is not the same as at the start of the run")
     return found
 
 
@@ -384,7 +386,7 @@ def _check_same(noted: Path, repository: str, *, first: bool) -> None:
         noted.parent.mkdir(exist_ok=True)
         noted.write_text(repository, encoding="utf-8", errors="surrogateescape")
     elif not noted.is_file() or noted.read_text(encoding="utf-8", errors="surrogateescape") != repository:
-        raise GitFailed("the git repository of the workspace is not the one at the start of the run")
+        raise GitFailed("the git repository of the workspace is not the same as at the start of the run")
 
 
 def decode_path(path: bytes) -> str:

@@ -28,7 +28,7 @@ USE_A_SCRIPT = "put the command into a script beside this file, and name the scr
 
 
 def _as_list(line: str) -> str:
-    """Return a one-line command as a YAML list; empty if the way to split it is not certain."""
+    """Return a one-line command as a YAML list; empty if a shell might split or change it in another way."""
     try:
         words = shlex.split(line)
     except ValueError:
@@ -37,7 +37,7 @@ def _as_list(line: str) -> str:
 
 
 def _word_problem(word: str) -> str:
-    """Return why a program would not get an argument unchanged, as a clause; empty if it would."""
+    """Return why an argument needs a shell or cannot be passed to a program, as a clause; empty if it can be passed."""
     if not word.isprintable() and any(character in word for character in "\0\n\r"):
         return "contains a line break or a NUL character"
     if _OPERATOR.fullmatch(word):
@@ -61,7 +61,7 @@ def _program_problem(program: str) -> str:
 
 
 def _shell_code(words: Sequence[str]) -> int | None:
-    """Return the position of an option that makes a shell run the next word as code, as in `sh -c CODE`.
+    """Return the position of an option, such as `-c` in `sh -c CODE`, that makes a shell run the next word as code.
 
     Return None if no option does this.
     """

@@ -377,9 +377,9 @@ NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:
-    """Return for each name what is read from its outputs and the tokens that its calls use, sorted by name.
+    """Return for each name the outcomes and values that its outputs give, and the tokens that its calls use.
 
-    Names for which nothing is read or used are left out.
+    The result is sorted by name. The result has no names without outcomes, values and used tokens.
     """
     results = {
         name: ReadableResult(

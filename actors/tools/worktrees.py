@@ -179,7 +179,7 @@ def _repository_in(repository: Repository, folder: Path) -> Repository:
 def commit_worktree(repository: Repository, folder: Path, base: str, run: str, name: str) -> list[str]:
     """Record the files of a worktree as a commit with the parent `base`, and write a ref.
 
-    Return the paths that were left out. Raises `GitFailed`, `OSError`.
+    Return the paths that the commit does not contain. Raises `GitFailed`, `OSError`.
     """
     own = _repository_in(repository, folder)
     own.index.unlink(missing_ok=True)
@@ -205,8 +205,9 @@ class DiffRecorder:
                 with suppress(OSError):  # A process that the agent started may still write; the next driver removes it.
                     remove_worktree(folder)
                 if left_out:
-                    what = f"a nested repository, too large, or not a regular file: {list_paths(sorted(left_out))}"
-                    raise CallRefused(ToolOutcome.FAILED, f"the agent's work is refused: {what}")
+                    what = "a nested repository, or a file that is too large or not regular"
+                    why = f"the agent's work is refused: {what}: {list_paths(sorted(left_out))}"
+                    raise CallRefused(ToolOutcome.FAILED, why)
             commit = repository.commit_at(workspace.run, f"{name}.work")
             if not commit or repository.parents(commit) != [base]:
                 raise CallRefused(
@@ -280,10 +281,9 @@ def refuse_git_errors(doing: str) -> Iterator[None]:
 
 
 def prepare_at_commit(workspace: Workspace, opened: Callable[[Workspace], Tool]) -> Callable[[str], Prepare]:
-    """Return a function that takes a commit.
+    """Return a function from a commit to the function `prepare` of a tool whose calls work on the commit's files.
 
-    It returns the function `prepare` of a tool whose calls work on the commit's files. Each call has its own worktree,
-    which is removed afterwards. `opened` returns the tool for a workspace.
+    Each call has its own worktree, which is removed afterwards. `opened` returns the tool for a workspace.
     """
 
     def prepare_at(commit: str) -> Prepare:

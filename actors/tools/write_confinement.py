@@ -4,7 +4,7 @@ Replan runs this module as a script, by its path, and imports `abi`.
 
 `write_confinement.py COUNT PATH ... PROGRAM [ARGUMENT ...]`: executes the program. The program, and all programs that
 it starts, can write, create and remove files only below the COUNT paths. These programs can read everything that their
-user may read. Missing paths are left out.
+user may read. Paths that do not exist are ignored.
 """
 
 import ctypes

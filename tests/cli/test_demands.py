@@ -172,7 +172,7 @@ def test_a_demand_with_two_readings_is_an_assumption_where_nobody_says_which_is_
     line = f"   in step do_0: {RELEASE} (assumed: {READINGS[0]})\n"
     replan("run", stack, "-m", ambiguous, "--no-input")
     declining = replan("answer", "--last", "--decline")
-    assert "The table of demands shows its reading of the text as an assumption" in declining.stderr
+    assert "The table of demands shows the step's reading of the text as an assumption" in declining.stderr
     declined = replan("resume", "--last", "--no-input")
     search = (data_root() / "configs" / "workflows" / "search.yaml").read_text(encoding="utf-8")
     (stack.parent / "silent.yaml").write_text(f"{search}\nquestions_max: 0\n", encoding="utf-8")

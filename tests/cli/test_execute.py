@@ -279,7 +279,7 @@ def test_the_tools_file_of_the_home_is_used_where_none_is_named(replan, files, h
     (tmp_path / "work" / "tools.yaml").write_text(Path(tools).read_text())
     inside = replan("execute", path, "--tools", tmp_path / "work" / "tools.yaml", *others)
     assert inside.exit_code == 2
-    assert "may not be in the workspace" in inside.stderr
+    assert "must not be in the workspace" in inside.stderr
 
 
 def test_what_a_cancelled_execution_has_left_is_exported_checked_and_executed(replan, files, tmp_path):

@@ -135,7 +135,7 @@ def test_a_limit_of_money_needs_the_price_of_each_model(replan, problem, workflo
         (("{verbosity: low}", "{verbosity: loud}"), "two.yaml:2 model_settings.verbosity: should be 'low', 'medium'"),
         (
             ("model: cheap", "model: scripted:a.yaml"),
-            "two.yaml:7 action_pairs.g_analysis.model: the model of a step may not be a script",
+            "two.yaml:7 action_pairs.g_analysis.model: the model of a step must not be a script",
         ),
         (
             ("model: cheap", "model: a b"),

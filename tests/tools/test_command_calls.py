@@ -117,7 +117,7 @@ async def test_a_program_that_vanished_after_the_check_is_a_permanent_failure(be
     assert (await bench.call(toolset)).outcome is ToolOutcome.SUCCEEDED
     tool.chmod(0o644)
     done = await bench.call(toolset)
-    assert (done.outcome, done.reason) == (ToolOutcome.PERMANENT, f"you may not execute '{tool}'")
+    assert (done.outcome, done.reason) == (ToolOutcome.PERMANENT, f"you have no permission to execute '{tool}'")
     tool.unlink()
     done = await bench.call(toolset)
     assert (done.outcome, done.reason) == (ToolOutcome.PERMANENT, f"there is no program '{tool}'")

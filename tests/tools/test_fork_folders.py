@@ -147,7 +147,7 @@ WORKTREES = [
     (nest, f"{CHANGED}, for instance below/other/"),
     (lock, "or unlock first"),
     (lose_repository, "not a git repository"),
-    (point_elsewhere, "not the one at the start of the run"),
+    (point_elsewhere, "not the same as at the start of the run"),
 ]
 
 

@@ -116,7 +116,7 @@ def test_a_program_beside_the_file_is_found_there_and_must_be_executable(tmp_pat
     text = command("command: [./check.sh]")
     assert "there is no program" in line_of(tmp_path, text)
     (tmp_path / "check.sh").write_text("#!/bin/sh\n")
-    assert "you may not execute" in line_of(tmp_path, text)
+    assert "you have no permission to execute" in line_of(tmp_path, text)
     (tmp_path / "check.sh").chmod(0o755)
     assert load(tmp_path, text).toolset.tools
 
@@ -161,14 +161,14 @@ def test_nothing_that_says_what_tools_do_is_read_from_the_workspace(tmp_path, mo
     monkeypatch.setattr(sys, "path", [str(inside), *sys.path])
     line = line_of(inside, "tools: {}", workspace=inside)
     assert line == (
-        "tools.yaml: a tools file may not be in the workspace "
-        "(move it out of the workspace: tools may write there, and must not change the tools file)"
+        "tools.yaml: a tools file must not be in the workspace "
+        "(move it out of the workspace: tools can write there, but must not change the tools file)"
     )
-    with pytest.raises(UsageProblem, match="may not be in the workspace"):
+    with pytest.raises(UsageProblem, match="must not be in the workspace"):
         load_tools(outside / "link.yaml", workspace=inside)
     for entry in ("module_in_workspace:f", "../inside/module_in_workspace.py:f", "./link.py:f"):
         line = line_of(outside, command(f"python: {entry}"), workspace=inside)
-        assert "code that runs in Replan's process may not be in the workspace (move the code)" in line
+        assert "code that runs in Replan's process must not be in the workspace (move the code)" in line
     assert "module_in_workspace" not in sys.modules
 
 

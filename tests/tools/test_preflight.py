@@ -95,7 +95,7 @@ def _without_git(place):
 
 BROKEN = {
     "program": (lambda place: (place.folder / "build.sh").unlink(), (True, "a"), "there is no program"),
-    "not executable": (lambda place: (place.folder / "build.sh").chmod(0o644), (True, "a"), "may not execute"),
+    "not executable": (lambda place: (place.folder / "build.sh").chmod(0o644), (True, "a"), "no permission to execute"),
     "function": (lambda place: (place.folder / "functions.py").unlink(), (True, "b"), "there is no file"),
     "changed code": (
         lambda place: (place.folder / "functions.py").write_text("def count(path):\n    return 1\n"),

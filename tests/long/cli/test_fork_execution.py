@@ -191,7 +191,7 @@ def test_files_that_are_gone_are_one_line_and_leave_nothing_behind(replan, execu
         git(tmp_path, "init", "-q", "elsewhere")
         (tmp_path / "elsewhere" / ".git").rename(work / ".git")
         line = refused(replan, run, "--at", 3)
-        assert "not the one at the start of the run" in line or "git cannot make a worktree" in line
+        assert "not the same as at the start of the run" in line or "git cannot make a worktree" in line
     else:
         for path in work.iterdir():
             path.unlink()

@@ -100,14 +100,14 @@ async def test_a_pipe_in_the_place_of_a_file_stops_nothing_for_long(case, monkey
         ("open('.gitmodules', 'w').write('x')", "it changes a submodule: '.gitmodules'"),
         (
             "import subprocess; subprocess.run(['git', 'init', '-q', 'lib'])",
-            "a nested repository, too large, or not a regular file: lib/",
+            "a nested repository, or a file that is too large or not regular: lib/",
         ),
         (
             "for n in range(11): open(f'f{n}', 'w').write(str(n))",
             "it changes 11 files, over the limit of 10 (max_files)",
         ),
         ("import os; open('f', 'w').write(os.urandom(90_000).hex())", "its diff has 1"),
-        ("open('f', 'wb').truncate(40_000_000)", "a nested repository, too large, or not a regular file: f"),
+        ("open('f', 'wb').truncate(40_000_000)", "a nested repository, or a file that is too large or not regular: f"),
     ],
 )
 async def test_work_that_leads_out_of_the_worktree_or_is_too_large_is_refused(case, code, cause):

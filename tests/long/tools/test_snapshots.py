@@ -229,7 +229,8 @@ async def test_no_object_is_written_into_another_repository_that_a_tool_has_put_
     (repo / "secret").write_text("secret")
     taken = await take(bench, "s2", first.id)
     assert (
-        taken.notice == "no commit was made: the git repository of the workspace is not the one at the start of the run"
+        taken.notice
+        == "no commit was made: the git repository of the workspace is not the same as at the start of the run"
     )
     assert sorted(other.rglob("*")) == before
 
