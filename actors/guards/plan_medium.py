@@ -312,9 +312,11 @@ def _unreachable_finding(step: Step, lost: list[str], makers: list[str]) -> Find
     """
     name = printable(step.step_id)
     noun = "this token" if len(lost) == 1 else "these tokens"
-    text = f"step {name} waits for {quote_names(lost)}, but no failure makes {noun}" + (
-        f": set on_failure of {id_list(makers)} to continue, or remove {name}." if makers else "."
-    )
+    text = f"step {name} never starts, because it needs {quote_names(lost)}, and no step makes {noun}."
+    if makers:
+        text += (
+            f" Set on_failure of {id_list(makers)} to continue, so that their failure_effects count, or remove {name}."
+        )
     return Finding(code=Code.FAILURE_UNREACHABLE, where=step.step_id, message=text, tokens=tuple(lost))
 
 

@@ -24,8 +24,7 @@ from runtime.models.port import NO_COMPLETION, Fault, FaultKind, Reply
 from runtime.models.replies import repeated_phrase
 
 UNPAID = frozenset({503, 529})
-"""The HTTP statuses with which a server says that it did not begin to work on a request. Such a request is not charged,
-and neither is a refused request.
+"""The HTTP statuses with which a server says that it did not begin to work on a request. Such a request is not charged.
 """
 
 

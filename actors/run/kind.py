@@ -63,8 +63,9 @@ class ChildRun:
 DriveChild = Callable[[ChildRun], Awaitable[Any]]
 """Drives a child run to its end, and returns its last state; None if the child run was parked before its end.
 
-A child that has begun goes on from the end of its journal. A finished child is only read, unless it has failed. The
-state is also returned if the child waits for its provider. Raises `Halted` for a run that only a person can continue.
+A child that has begun goes on from the end of its journal. A child that has finished is not driven again, and its last
+state is returned. Only a failed child, or a child with a new deadline, may be resumed. The state is also returned if
+the child waits for its provider. Raises `Halted` for a run that only a person can continue.
 """
 
 

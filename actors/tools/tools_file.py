@@ -366,7 +366,7 @@ class AgentCommand(Config):
     writable: tuple[WritablePath, ...] = Field(default=(), max_length=50)
     """Other files and folders that the agent may write, such as `~/.claude`."""
     repeatable: bool = False
-    """Whether the agent is called again after a crash without asking a person. Unfinished work is not merged."""
+    """Whether Replan calls the agent again after a crash, without asking a person. Unfinished work is not merged."""
     max_files: Annotated[int, Field(strict=True, ge=1, le=10_000)] = 200
     """The largest number of files that the agent may change."""
     max_diff_bytes: Annotated[int, Field(strict=True, ge=1, le=OUTPUT_BYTES_MAX)] = 262_144

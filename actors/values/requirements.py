@@ -110,7 +110,7 @@ class Demand(NamedTuple):
     """Something that a user's text asks for, as found by the program."""
 
     id: str
-    """The `requirement_id` of the quote, so that a requirement with this quote has the same id."""
+    """The id that `requirement_id` makes from the quote. A requirement with the same quote has the same id."""
     kind: RequirementKind
     quote: str
     """The words of the source, with white space normalised."""

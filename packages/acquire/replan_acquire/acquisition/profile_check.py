@@ -290,7 +290,7 @@ def load_profile(name_or_path: str) -> LoadedProfile:
     profile = read_profile(document)
     is_shipped = path.parent == shipped
     if is_shipped and profile.name != path.stem:
-        cause = f"the profile's name is {profile.name!r}, but its file is {path.name}"
+        cause = f"the profile's name is {profile.name!r}, but the name of its file is {path.name}"
         raise UsageProblem(cause, place=document.place(("name",)))
     return LoadedProfile(profile, path.stem if is_shipped else str(path.absolute()), document)
 

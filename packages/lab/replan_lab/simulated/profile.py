@@ -150,7 +150,8 @@ class AuthorProfile(Config):
     levels: Annotated[tuple[Level, ...], Field(min_length=1, max_length=16)] = LEVELS
     """The levels at which a problem may be hard, topmost first: roles of steps. The last is `plan`."""
     causes: Mapping[str, Share]
-    """The share of problems by cause: the level at which a problem is hard, or `unsolvable`. The shares add up to 1."""
+    """The share of problems with each cause. A cause is the level at which a problem is hard, or `unsolvable`. The
+    shares add up to 1."""
     also_hard: Share = 0.0
     """The probability that a level other than the cause is hard too; its difficulty is drawn separately."""
     odds: AuthorOdds

@@ -149,7 +149,7 @@ class _Worker:
             self._process.stdin.write(line)
             self._process.stdin.flush()
         except OSError:
-            return "the process that replays the run has ended"
+            return "the process that replays the run ended without an answer"
         return self._answer(time.monotonic() + seconds, seconds)
 
     def _answer(self, deadline: float, seconds: float) -> dict[str, Any] | str:
@@ -161,7 +161,7 @@ class _Worker:
                 return f"the replay does not end within {seconds:g} s"
             read = os.read(output, 1 << 20)
             if not read:
-                return "the process that replays the run has ended"
+                return "the process that replays the run ended without an answer"
             self._unread += read
         answer, _, self._unread = self._unread.partition(b"\n")
         fields: dict[str, Any] = orjson.loads(answer)

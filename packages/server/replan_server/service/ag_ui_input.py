@@ -41,7 +41,7 @@ class AgUiMessage(AgUiBody):
         found = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
         texts = [text for text in found if isinstance(text, str)]
         if not texts or len(texts) != len(parts):
-            raise UsageProblem("a message of a user may contain only text", place="messages.content")
+            raise UsageProblem("a user's message may contain only text", place="messages.content")
         return "\n".join(texts)
 
 

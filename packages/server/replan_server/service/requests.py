@@ -45,7 +45,7 @@ HTTP = Terms(
     via="api",
     shows_reviews=True,
 )
-"""The terms of the HTTP API. The place `run` is the part of the path that names the run."""
+"""The words of the HTTP API in messages. The place `run` is the part of the path that names the run."""
 MCP = Terms(
     noun="argument",
     whole="arguments",

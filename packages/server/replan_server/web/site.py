@@ -65,7 +65,7 @@ class PartsMaker:
         self._kept: OrderedDict[str, tuple[Hashable, RunParts]] = OrderedDict()
 
     async def parts(self, shown: ShownRun) -> RunParts:
-        """Return the parts of a run.
+        """Return the long parts of a run's page.
 
         The parts depend only on the run's records, its status and the unread messages of its inbox.
         """

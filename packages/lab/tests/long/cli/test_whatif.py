@@ -133,7 +133,7 @@ def test_a_guard_that_is_edited_judges_the_recorded_artifacts(replan, problem, s
     code, report = whatif(*asked, "--time-limit", "2")
     assert (code, report["runs"][0]["reason"]) == (1, "the replay does not end within 2 s")
     house.write_text(GUARD.format(body="import os; print('noise'); os._exit(3)"))
-    assert whatif(*asked)[1]["runs"][0]["reason"] == "the process that replays the run has ended"
+    assert whatif(*asked)[1]["runs"][0]["reason"] == "the process that replays the run ended without an answer"
 
 
 def test_a_fork_is_compared_from_where_it_began(planned, whatif, replan, scripted):
