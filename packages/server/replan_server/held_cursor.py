@@ -13,7 +13,7 @@ from runtime.process.identity import identity, is_dead
 LEASE_SECONDS = 60.0
 """How long a process holds a cursor without renewing it. The process renews it after half of this time."""
 UNREADABLE = (JournalDamaged, RunNotFound, KindUnknown, UsageProblem)
-"""The errors which mean that this process cannot read a run."""
+"""The errors that mean that this process cannot read a run."""
 LEAVE_SECONDS = 2.0
 """The time limit in seconds for releasing a cursor. If the release fails, the lease ends later by itself."""
 
@@ -24,7 +24,7 @@ class HeldCursor:
     def __init__(
         self, journal: Journal[Any], name: str, *, passed: frozenset[str], topic: str, ask_seconds: float = 0.0
     ) -> None:
-        """Store the name of the cursor. `passed` has the statuses of the runs whose records a new cursor skips."""
+        """Prepare to hold the cursor `name`. A new cursor skips the records of runs with a status in `passed`."""
         self._journal, self._name, self._passed = journal, name, passed
         self._owner, self._topic, self._ask_seconds = identity(), topic, ask_seconds
         self._left_out: set[str] = set()

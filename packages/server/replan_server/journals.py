@@ -1,6 +1,6 @@
 """Opens journals in Postgres, for URLs `postgresql://…`.
 
-The packages of the extras are imported only when a journal in Postgres is opened.
+The packages of the extras `postgres` and `worker` are imported only when they are needed.
 """
 
 from collections.abc import Mapping
@@ -108,4 +108,4 @@ POSTGRES = JournalScheme(
     open_raw=_open_raw,
     upgrade=_upgrade,
 )
-"""The scheme of `postgresql://…` and `postgres://…`."""
+"""The functions for journals with URLs `postgresql://…` or `postgres://…`."""

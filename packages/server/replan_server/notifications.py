@@ -46,7 +46,7 @@ class ReceiverEntry(Config):
 
 
 class SenderEntry(ReceiverEntry):
-    """A sender of an installed distribution."""
+    """A message sender from an installed distribution."""
 
     settings: Mapping[str, JsonValue] = Field(default_factory=dict)
     """Settings that the sender gets with each message, such as an address."""
@@ -115,14 +115,14 @@ class PersonEntry(Config):
     webhooks: Annotated[tuple[str, ...], Field(min_length=1)]
     """The names of the webhooks whose messages have this person's links. Only this person may read these messages."""
     may: Literal["answer", "approve"] = "answer"
-    """The questions that the links answer: ordinary questions, or also approvals, reviews, and the outcomes of tool
-    calls.
+    """What the links answer: with `answer`, ordinary questions; with `approve`, also approvals, reviews and outcomes of
+    tool calls.
     """
 
     def may_answer(self, *, people_only: bool) -> bool:
         """Return whether this person may answer a question.
 
-        If `people_only` is set, no program may answer the question.
+        `people_only` is True for questions that programs must not answer, such as approvals.
         """
         return self.may == "approve" or not people_only
 
@@ -134,7 +134,7 @@ class AnswerLinks(Config):
     """Secrets in the form of webhook secrets. The first secret signs links. Links signed with any secret are accepted.
     """
     hours: Annotated[int, Field(ge=1, le=720)] = 72
-    """How many hours a link can be used after the time of the record that its message is about."""
+    """How many hours a link can be used, from the time of the record that its message is about."""
 
     @model_validator(mode="after")
     def _is_usable(self) -> Self:
@@ -158,15 +158,15 @@ class Answering:
 
 
 AFTER_MAX = 366 * 86_400
-"""The longest time from a question to a step, in seconds."""
+"""The longest time from a question to a reminder, in seconds."""
 STEPS_MAX = 20
-"""The largest number of steps in one rule."""
+"""The largest number of steps in one reminder rule."""
 
 After = Annotated[float, Field(gt=0, allow_inf_nan=False), duration_up_to(AFTER_MAX), duration_schema(AFTER_MAX)]
 
 
 class ReminderStepEntry(Config):
-    """A step of a rule: a reminder after a question has been open for some time."""
+    """A step of a rule: a reminder when a question has been open for some time."""
 
     after: After
     """The time after the question was asked: a duration such as `4h` or `1d`, or a number of seconds."""
@@ -175,12 +175,10 @@ class ReminderStepEntry(Config):
 
 
 class ReminderEntry(Config):
-    """A rule for questions that nobody answers."""
+    """A rule for reminders about unanswered questions."""
 
     questions: ReminderScope = "all"
-    """The questions of the rule: all questions, approvals (with reviews and outcomes of tool calls), or ordinary
-    questions.
-    """
+    """The rule's questions: `all`, `approvals` (with reviews and outcomes of tool calls), or `ordinary` questions."""
     ask: tuple[str, ...] = ()
     """The people who are asked first; by default, everybody who may answer."""
     steps: Annotated[tuple[ReminderStepEntry, ...], Field(min_length=1, max_length=STEPS_MAX)]

@@ -46,7 +46,7 @@ def _describe_webhooks(environment: Mapping[str, str]) -> str:
 
 @asynccontextmanager
 async def _answer_health_checks(process: Process) -> AsyncIterator[None]:
-    """Answer the health checks of a host on its port. Raises `UsageProblem` for a port that cannot be used."""
+    """Answer health checks on a host's health port, if it has one. Raises `UsageProblem` if the port cannot be used."""
     if process.health_port is None or process.stop is None:
         yield
         return
@@ -72,7 +72,7 @@ async def _export(process: Process) -> AsyncIterator[None]:
 
 
 def _describe_telemetry(environment: Mapping[str, str]) -> str:
-    """Return a description of the exported data. Raises `UsageProblem` for invalid settings."""
+    """Return in words which data are exported. Raises `UsageProblem` for invalid settings."""
     from replan_server.telemetry.running import how_to_install, is_installed
     from replan_server.telemetry.settings import telemetry_settings
 

@@ -73,11 +73,11 @@ class ProxyEntry(Config):
 
     @property
     def host(self) -> str:
-        """The value of the header `Host` in requests through the proxy: the host name, with any port of `public`."""
+        """The header `Host` in requests through the proxy: the host of `public`, with its port if `public` has one."""
         return urlsplit(self.public).netloc
 
     def trusts(self, address: str) -> bool:
-        """Return whether the proxy may connect from an address."""
+        """Return whether an address is in `trusted`, so that the proxy may connect from it."""
         try:
             peer = ipaddress.ip_address(address.partition("%")[0])
         except ValueError:

@@ -89,7 +89,7 @@ def serve(
 
 
 def _print_sign_in(*, as_json: bool) -> int:
-    """Print a new one-time address of each server of the home. Return the exit code."""
+    """Print a new one-time sign-in address of each server of the home. Return the exit code."""
     from replan.setup.home_folder import prepare_home
     from replan_server.service.store import Store
     from replan_server.web.serving import sign_in_addresses

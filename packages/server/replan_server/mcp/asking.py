@@ -1,10 +1,8 @@
-"""Waits for a run, and meanwhile asks the questions of the run.
+"""The tool `wait`: waits for a run, and meanwhile asks the client's user the open questions of the run.
 
-The client's user gets a form if the client can show forms.
-
-Clients that use older versions of the protocol get the forms while the call waits. In the version of 2026-07-28, the
-call returns the forms with sealed state. The client sends the answers and the state with a later call, which another
-process may receive.
+Each question is a form, if the client can show forms. A client with an older version of the protocol gets a form while
+its call waits. With the version of 2026-07-28, the call returns the forms and sealed state. The client makes the call
+again with the filled forms and the state. Another process may receive this second call.
 """
 
 import json
@@ -36,14 +34,14 @@ TEXT_MAX = 4_000
 
 
 def is_shown(question: Mapping[str, Any]) -> bool:
-    """Return whether a form may ask a question: programs may answer the question, and its answer is one plain value."""
+    """Return whether a form can ask a question: programs may answer it, and its answer is not a JSON structure."""
     return not question.get("people_only") and answer_form(question["answer_schema"]) != "json"
 
 
 def _message_of(question: Mapping[str, Any], trouble: str = "") -> str:
-    """Return the text above the field of a form. `trouble` says why the previous answer was refused.
+    """Return the text above the field of a form.
 
-    `trouble` is empty if no answer was refused.
+    `trouble` says why the previous answer was refused; it is empty if none was refused.
     """
     text = clean("\n".join(part for part, _ in question_parts(question)))
     shown = text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}…"
@@ -76,7 +74,7 @@ def form_of(question: Mapping[str, Any], trouble: str = "") -> ElicitRequest:
 
 
 def answer_of(filled: ElicitResult) -> str | None:
-    """Return the answer in a returned form as text; None if the user declined. Raises `UsageProblem`."""
+    """Return the answer in a form as text; None if the user declined. Raises `UsageProblem` for an empty form."""
     if filled.action == "decline":
         return None
     value = (filled.content or {}).get(FIELD)
@@ -92,19 +90,19 @@ def answer_of(filled: ElicitResult) -> str | None:
 
 
 FORMS_MAX = 5
-"""The largest number of questions that are asked in one round."""
+"""The largest number of questions that one call asks."""
 FORM_SECONDS = 600.0
-"""How long an older client's user may fill in one form while the call stays open, in seconds."""
+"""How many seconds a call waits until the user of an older client has filled in a form."""
 TRIES_MAX = 3
-"""The largest number of times that one form is shown if its answers do not fit."""
+"""How many times a form is shown at most, if the answers do not fit the question."""
 STEP_SECONDS = 10.0
-"""How often a client is notified that its call still waits for its user, in seconds."""
+"""How many seconds pass between two notifications that a call still waits for the user."""
 
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:
-    """Wait at most `wanted.seconds` until a run rests (`is_at_rest`), and return the run.
+    """Wait at most `wanted.seconds` until a run rests (`is_at_rest`), and return the run's state.
 
-    Meanwhile, ask the questions of the run if the client can show forms.
+    If the client can show forms, ask the open questions of the run, or return their forms.
     """
     with call.desk.waits.take(call.who.client):
         troubles = await _post_answers(call, wanted.id)
@@ -137,7 +135,7 @@ def name_of(question: Mapping[str, Any]) -> str:
 
 
 def _forms_of_round(run: str, asked: list[dict[str, Any]], told: Mapping[str, str]) -> InputRequiredResult:
-    """Return the forms for questions.
+    """Return the forms for the questions `asked`.
 
     `told` maps names of questions to the reasons why their previous answers were refused.
     """
@@ -146,10 +144,10 @@ def _forms_of_round(run: str, asked: list[dict[str, Any]], told: Mapping[str, st
 
 
 async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
-    """Post the answers in returned forms.
+    """Post the answers in the forms that the client has sent back.
 
-    Return the names of the questions that are still without an answer, each with the cause. The cause is empty if the
-    user closed the form.
+    Return the causes why questions still have no answer, by the name of the question. The cause is empty if the user
+    closed the form.
     """
     if call.state is None:
         return {}
@@ -158,7 +156,7 @@ async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
     troubles: dict[str, str] = {}
     for name, filled in call.answers.items():
         if asked_names["run"] != run or name not in asked_names["asked"]:
-            raise UsageProblem("an answer belongs to no question of this call", place="inputResponses")
+            raise UsageProblem("this call did not ask the question of an answer", place="inputResponses")
         if filled.action == "cancel":
             troubles[name] = ""
             continue
@@ -172,7 +170,7 @@ async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
 
 
 async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
-    """Ask an older client's user. Return True if the question is closed now, and False if it stays open."""
+    """Ask a question with a form of an older client. Return whether the question is closed now."""
     trouble = ""
     for _ in range(TRIES_MAX):
         filled = await _show_form(call, question, trouble)
@@ -192,7 +190,7 @@ async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
 
 
 async def _show_form(call: ToolCall, question: Mapping[str, Any], trouble: str) -> Any:
-    """Show a form and return the client's reply; None if the question was closed elsewhere or time is up."""
+    """Show a form, and return the client's reply. Return None if there is none, for example after `FORM_SECONDS`."""
     filled = None
     with trio.move_on_after(FORM_SECONDS):
         async with trio.open_nursery() as nursery:
@@ -206,9 +204,9 @@ async def _show_form(call: ToolCall, question: Mapping[str, Any], trouble: str) 
 
 
 async def _until_closed(call: ToolCall, question: Mapping[str, Any], scope: trio.CancelScope) -> None:
-    """Cancel the scope when a question is closed or the server stops.
+    """Cancel `scope` when a question is closed or the server stops.
 
-    Meanwhile, notify the client that its call is waiting.
+    Until then, keep notifying the client that its call is waiting.
     """
     count = 0
     while not call.desk.stop.is_set():

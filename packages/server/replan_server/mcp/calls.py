@@ -1,4 +1,4 @@
-"""A call of a tool: the caller, the server, the data of the client, and the results."""
+"""A call of an MCP tool: its caller, its client's abilities and forms, and its result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from runtime.core.errors import UsageProblem
 TASKS = "io.modelcontextprotocol/tasks"
 """The name of the extension for tasks. With the extension, a call that starts a run returns a task."""
 ANSWER_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in one answer as JSON. An answer is sent twice, as text and as a structure."""
+"""The largest number of bytes of an answer as JSON. An answer contains the JSON twice, as text and as a structure."""
 LOCAL = Principal("mcp", "control")
 """The caller over stdio: the user's own program, which has started the server."""
 
@@ -42,11 +42,11 @@ class ToolCall:
     context: ServerRequestContext[Any, Any]
     responses: InputResponses | None = None
     state: str | None = None
-    """The sealed state that the server sent with the forms of the previous call."""
+    """The sealed state that the client has sent back with its forms; None without forms."""
 
     @property
     def modern(self) -> bool:
-        """Whether the client gets forms as the result of a call, not during the call."""
+        """Whether the protocol is so new that forms are the result of a call, and not sent during the call."""
         return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     @property
@@ -65,12 +65,12 @@ class ToolCall:
 
     @property
     def answers(self) -> Mapping[str, ElicitResult]:
-        """The returned forms, by the question's name."""
+        """The filled forms that the client has sent, by the names of the questions."""
         responses = self.responses or {}
         return {name: response for name, response in responses.items() if isinstance(response, ElicitResult)}
 
     def request(self, **given: Any) -> ProgramRequest:
-        """Return the request in the form that all interfaces share. `given` are further fields of the request."""
+        """Return the call as a `ProgramRequest`. `given` are further fields of it."""
         return ProgramRequest(service=self.desk, who=self.who, terms=MCP, **given)
 
     async def progress(self, count: float, text: str) -> None:
@@ -89,7 +89,7 @@ def caller_of(context: ServerRequestContext[Any, Any]) -> Principal:
 
 
 def to_bounded_json(value: Any) -> bytes:
-    """Return a value as JSON. Raises `UsageProblem` if the value is too large to be sent."""
+    """Return a value as JSON. Raises `UsageProblem` if it has more than `ANSWER_BYTES_MAX` bytes."""
     data = encode_json(value)
     if len(data) > ANSWER_BYTES_MAX:
         hint = f"`{program()} show RUN --json` prints the whole result"

@@ -1,4 +1,4 @@
-"""The transport over HTTP: one address behind the request guard. Clients use the bearer tokens of the HTTP API."""
+"""MCP over HTTP: an app with one address, behind the request guard. Clients use the bearer tokens of the HTTP API."""
 
 import json
 import math
@@ -25,7 +25,7 @@ from replan_server.web.requests import as_http
 from replan_server.web.server import loopback_names
 
 PATH = "/mcp"
-"""The path of the only address."""
+"""The path of the only address that the app serves."""
 SESSIONS_MAX = 100
 """The largest number of open sessions of clients that use an older version of the protocol. Newer clients have no
 sessions.
@@ -33,7 +33,7 @@ sessions.
 CLIENT_SESSIONS_MAX = 20
 """The largest number of open sessions of one token. A further session ends the session that was idle the longest."""
 IDLE_SECONDS = 1800.0
-"""How long a session lasts without a request, in seconds."""
+"""After how many seconds without a request a session ends."""
 
 
 @asynccontextmanager
@@ -85,7 +85,7 @@ class _Sessions(StreamableHTTPSessionManager):
 
 
 class _Gate:
-    """Passes on requests with a valid token, and adds the owner of the token."""
+    """Passes requests with a valid token to the app, and tells the app who owns the token."""
 
     def __init__(self, desk: Desk, app: ASGIApp) -> None:
         self._desk, self._app = desk, app

@@ -1,4 +1,4 @@
-"""The MCP server: its handlers of tools and resources, and the results of calls."""
+"""The MCP server: it lists tools and resources, carries out calls of tools, and returns their results."""
 
 import re
 import secrets
@@ -51,10 +51,10 @@ from runtime.core.errors import ReplanError, UsageProblem
 from runtime.logs import log
 
 ROWS_MAX = 50
-"""The largest number of runs that are listed, the newest first."""
+"""The largest number of runs in one list. The newest run is first."""
 RUNS = "replan://runs"
 QUERY_LENGTH_MAX = 1000
-"""The largest number of characters in the conditions of a list."""
+"""The largest number of characters in the query of the address `replan://runs`."""
 PAGE_DIGITS_MAX = 6
 """The largest number of digits in a page number."""
 JSON = "application/json"
@@ -140,10 +140,12 @@ async def _read_resource(desk: Desk, uri: str) -> Any:
 async def _runs(desk: Desk, query: str) -> Mapping[str, Any]:
     fields = dict(parse_qsl(query[:QUERY_LENGTH_MAX]))
     if unknown := sorted(set(fields) - {*FIELDS, "page"}):
-        raise UsageProblem("there is no such condition", place=unknown[0][:100], hint=", ".join((*FIELDS, "page")))
+        raise UsageProblem(
+            "runs cannot be selected by this name", place=unknown[0][:100], hint=", ".join((*FIELDS, "page"))
+        )
     page = fields.pop("page", "0")
     if not (page.isascii() and page.isdigit() and len(page) <= PAGE_DIGITS_MAX):
-        raise UsageProblem("this is not the number of a page", place="page", hint="the first page is 0")
+        raise UsageProblem("this is not a page number", place="page", hint="the first page is 0")
     rows, total = await run_page(desk.reader, fields, number=int(page), rows_max=ROWS_MAX)
     return {"runs": [row_to_json(row, word) for row, word in rows], "more": total > (int(page) + 1) * ROWS_MAX}
 
@@ -152,9 +154,9 @@ Answer = CallToolResult | InputRequiredResult | dict[str, Any]
 
 
 async def answer_call(operation: Operation, tool: McpOperation, call: ToolCall, arguments: Mapping[str, Any]) -> Answer:
-    """Carry out a call. A bad request is answered with an error.
+    """Carry out a call of a tool, and return its result. For a bad request, return an error as the result.
 
-    For a bug, the answer is one line, and the bug is logged.
+    For an unexpected exception, return one line, and log the exception.
     """
     try:
         call.desk.check_scope(call.who, operation.scope)
@@ -196,7 +198,7 @@ def check_arguments(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
 
 
 def offered_tools(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOperation]]:
-    """Return the tools of a server by name, with their operations."""
+    """Return the tools that a server offers: the operation and the tool, by the tool's name."""
     return {
         operation.mcp.name: (operation, operation.mcp)
         for operation in operations()
@@ -205,9 +207,9 @@ def offered_tools(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOp
 
 
 def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
-    """Return a tool in the form that clients list. The annotations are only hints.
+    """Return the description of a tool that clients get. Its annotations are only hints for the client.
 
-    The scope of the token decides what a client may do.
+    What a client may do depends only on the scope of its token.
     """
     gives = operation.gives
     assert not isinstance(gives, tuple), "a tool returns an object"
@@ -233,9 +235,9 @@ def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
 
 
 NAME = "replan"
-"""The name of the server. Sealed state is valid only for this name."""
+"""The name of the server. State that is sealed for another name is refused."""
 TEXTS = "mcp.md"
-"""The file in the folder of prompts with the server's description for clients."""
+"""The file in the folder `prompts` with the instructions that clients get from the server."""
 
 Context = ServerRequestContext[Any, Any]
 

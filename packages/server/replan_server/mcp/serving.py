@@ -1,6 +1,6 @@
 """Serves a home over MCP, and drives its runs, until a stop is requested.
 
-Stores the key that seals the state of clients.
+The module also stores the key that seals state. A server sends sealed state to a client, and the client sends it back.
 """
 
 import fcntl
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     import anyio
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
-"""The longest message, in bytes. No tool accepts arguments of that length."""
+"""The largest number of bytes in a message on standard input. The arguments of every tool are shorter."""
 
 
 async def _serve_stdio(server: Server[Any]) -> None:
-    """Serve the client on standard input and output until the client closes the input, or this call is cancelled."""
+    """Serve the client on standard input and output until the client closes the input."""
     async with _open_stdio() as (incoming, outgoing):
         lines = StreamLines(incoming, line_bytes_max=LINE_BYTES_MAX)
         writer = TextWriter(outgoing)
@@ -59,9 +59,9 @@ async def _serve_stdio(server: Server[Any]) -> None:
 
 @asynccontextmanager
 async def _open_stdio() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.SendStream]]:
-    """Yield standard input and output.
+    """Yield streams for standard input and output.
 
-    Within the block, other code reads empty input, and its output goes to stderr.
+    During the block, other code that reads standard input gets nothing, and what it prints goes to stderr.
     """
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     kept = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 3) for number in (0, 1)]
@@ -78,7 +78,7 @@ async def _open_stdio() -> AsyncIterator[tuple[trio.abc.ReceiveStream, trio.abc.
 
 
 async def read_messages(lines: AsyncIterable[str], writer: "TextWriter") -> AsyncIterator[str]:
-    """Yield the lines that are messages of JSON-RPC. Answer any other line with an error, unless it is empty."""
+    """Yield the lines that are messages of JSON-RPC. Answer every other line with an error, unless it is blank."""
     async for line in lines:
         if _is_message(line):
             yield line
@@ -87,9 +87,9 @@ async def read_messages(lines: AsyncIterable[str], writer: "TextWriter") -> Asyn
 
 
 def _is_message(line: str) -> bool:
-    """Return whether a line is a message.
+    """Return whether a line is a message of JSON-RPC.
 
-    The SDK reads a request as a notification if the id of the request is not a text or an integer.
+    A request whose id is not a text or an integer is not a message. The SDK would read it as a notification.
     """
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -122,7 +122,7 @@ class TextWriter:
         self._stream, self._lock = stream, trio.Lock()
 
     async def write(self, text: str) -> None:
-        """Send a text. If the client has gone, do nothing, because the server's input ends too."""
+        """Send a text. If the client has closed its end, only log this, because the server's input ends too."""
         try:
             async with self._lock:
                 await self._stream.send_all(text.encode("utf-8", "replace"))
@@ -134,7 +134,7 @@ class TextWriter:
 
 
 NAME = "mcp.key"
-"""The name of the file with the key, in the home. The file is private, and is made when the key is first needed."""
+"""The name of the file in the home with the key that seals state. Only its owner can read the file."""
 BYTES = 32
 """The number of random bytes of the key."""
 SECONDS = 30 * 24 * 3600.0
@@ -142,9 +142,9 @@ SECONDS = 30 * 24 * 3600.0
 
 
 def security(folder: Path) -> RequestStateSecurity:
-    """Return the settings that seal state with the key of a home. The home's folder must exist.
+    """Return the settings that seal state with the key in `folder`, the home. If there is no key, make one.
 
-    Raises `UsageProblem`.
+    Raises `UsageProblem` for a key that is not private, or has a wrong length.
     """
     return RequestStateSecurity(keys=[_key(folder / NAME)], ttl=SECONDS)
 
@@ -167,7 +167,7 @@ def _key(path: Path) -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Write a new key. Raises `FileExistsError` if a key exists. The file at the path is never incomplete."""
+    """Write a new key at `path`, where nobody can see an incomplete file. Raises `FileExistsError` if a key exists."""
     if path.exists():
         raise FileExistsError
     draft = path.with_name(f".{NAME}.{os.getpid()}.{secrets.token_hex(4)}")
@@ -205,8 +205,8 @@ async def serve_mcp(
 ) -> None:
     """Serve the runs of a home until a stop is requested or, over stdio, the client closes the input.
 
-    `opened` is called with the address when the server listens on an address. Raises `UsageProblem` for a port that
-    cannot be used, and the errors of `host`.
+    Over HTTP, `opened` is called with the server's address when the server listens. Raises `UsageProblem` for a port or
+    a key that cannot be used, and the errors of `drive_runs`.
     """
     waiting, requests = trio.open_memory_channel[str](WAITING_MAX)
     desk = Desk(

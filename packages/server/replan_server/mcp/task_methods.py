@@ -1,4 +1,4 @@
-"""The methods of the tasks extension: `tasks/get`, `tasks/update` and `tasks/cancel`, and who may call them."""
+"""The methods of MCP's tasks extension: `tasks/get`, `tasks/update`, `tasks/cancel`, and notifications of changes."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
@@ -49,18 +49,18 @@ TaskChanged = Notification[dict[str, Any], Literal["notifications/tasks"]]
 def _named_tasks(params: SubscriptionsListenRequestParams) -> list[str]:
     """Return the ids of the tasks that a client wants to follow.
 
-    Raises `MCPError` if the client has not sent a list of ids.
+    Raises `MCPError` if the client has sent something else than a list of at most `TASKS_MAX` ids.
     """
     sent = (params.notifications.model_extra or {}).get("taskIds", [])
     if not isinstance(sent, list) or not all(isinstance(item, str) for item in sent) or len(sent) > TASKS_MAX:
-        raise MCPError(INVALID_PARAMS, f"taskIds: a list of at most {TASKS_MAX} ids is needed")
+        raise MCPError(INVALID_PARAMS, f"taskIds: the value must be a list of at most {TASKS_MAX} ids")
     return list(dict.fromkeys(sent))
 
 
 async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
-    """Send the states of tasks until all tasks have ended, the token is revoked, or the server stops.
+    """Send each change of tasks until all tasks have ended, the token is revoked, or the server stops.
 
-    Ids that name no task are not acknowledged. Raises `RequestRefused` if too many calls of the client wait already.
+    The acknowledgement lists only ids of existing tasks. Raises `RequestRefused` if too many calls are waiting.
     """
     meta = {SUBSCRIPTION_ID_META_KEY: call.context.request_id}
     with call.desk.waits.take(call.who.client):
@@ -75,7 +75,7 @@ async def listen(call: ToolCall, tasks: list[str]) -> SubscriptionsListenResult:
 
 @dataclass(slots=True)
 class _Followed:
-    """The last sent state of a task, and some values of the run's row at that time."""
+    """The state of a task that was sent last, and the values of its run's row that show whether it has changed."""
 
     state: Mapping[str, Any] = field(default_factory=dict)
     facts: tuple[object, ...] = ()
@@ -112,7 +112,7 @@ async def _follow(call: ToolCall, followed: dict[str, _Followed], meta: Mapping[
 
 
 async def _tell(call: ToolCall, task: str, last: _Followed, meta: Mapping[str, Any], *, changed: bool) -> None:
-    """Send a task's state if it has changed. The state is read only after a change of the run's row, or at a ping."""
+    """Send a task's state if it has changed. If the journal has `changed`, but the run's row has not, do nothing."""
     row = await call.desk.engine.journal.row(task)
     facts = row.last_seq, row.owner, row.last_posted, row.updated
     if changed and facts == last.facts:
@@ -143,7 +143,7 @@ class TaskInput(TaskParams):
     """The parameters of `tasks/update`."""
 
     input_responses: dict[str, Any]
-    """The returned forms, by the names of their questions. Only forms of open questions are read."""
+    """The filled forms, by the names of their questions. Forms of questions that are not open are ignored."""
 
 
 def add_task_methods(server: Server[Any], desk: Desk) -> None:
@@ -169,7 +169,7 @@ def add_task_methods(server: Server[Any], desk: Desk) -> None:
 
 
 async def _carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Awaitable[T]], *, task: str = "") -> T:
-    """Return the result of a request about tasks. Raises `MCPError` for a bad request. A bug is logged.
+    """Return the result of a request about tasks. Raises `MCPError` for a bad request. Unexpected errors are logged.
 
     `task` is the task's id in the request; it is empty if the request has no id. Over HTTP, a header repeats the id.
     """
@@ -196,7 +196,7 @@ async def _carry_out(desk: Desk, context: Context, work: Callable[[ToolCall], Aw
 
 
 def _check_header(context: Context, task: str) -> None:
-    """Raise `MCPError` if the header names another task than the request, because proxies route by the header."""
+    """Raise `MCPError` if the HTTP header does not name the task of the request. Proxies route by this header."""
     if task and context.request is not None:
         header = context.request.headers.get(MCP_NAME_HEADER)
         if header is None or decode_header_value(header) != task:
@@ -204,10 +204,10 @@ def _check_header(context: Context, task: str) -> None:
 
 
 async def _update(call: ToolCall, params: TaskInput) -> dict[str, Any]:
-    """Post the answers in returned forms. A form whose question is not open is ignored.
+    """Post the answers in filled forms. A form whose question is not open is ignored.
 
-    A closed form leaves its question open. If an answer does not fit, its question stays open under the same name, the
-    other answers are posted, and the call fails.
+    If the user closed a form, its question stays open. If an answer does not fit, its question stays open too. The
+    other answers are posted, and then the call fails with `UsageProblem`.
     """
     desk = call.desk
     desk.check_scope(call.who, "answer")
@@ -243,7 +243,7 @@ def _form(sent: Any) -> ElicitResult:
 
 
 async def _cancel(call: ToolCall, run: str) -> dict[str, Any]:
-    """Cancel the run of a task. A run that has ended stays unchanged."""
+    """Cancel the run of a task, unless the run has ended."""
     call.desk.check_scope(call.who, "control")
     call.desk.count_write(call.who)
     if not _has_ended(await read_task(call, run)):

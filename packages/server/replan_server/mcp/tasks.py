@@ -1,7 +1,7 @@
-"""Tasks of the extension `io.modelcontextprotocol/tasks`: a client polls a run that its call has started.
+"""Tasks of the MCP extension `io.modelcontextprotocol/tasks`. With a task, a client polls a run that it has started.
 
-The id of a task is the id of its run. The state of a task follows from the run's records and inbox. So a server stores
-nothing about tasks. A later server of the same home, or another server with the same database, knows the same ids.
+The id of a task is the id of its run. The state of a task is computed from the run's records and inbox, so a server
+stores nothing about tasks. Every server with the same journal knows the same tasks.
 """
 
 from collections.abc import Mapping
@@ -22,16 +22,16 @@ from runtime.core.errors import RunNotFound, UsageProblem
 from runtime.core.names import RUN_ID
 
 POLL_MS = 1_000
-"""The pause that clients should make between two polls of a run that is under way, in milliseconds."""
+"""How many milliseconds a client should wait between two polls of a task whose run is under way."""
 REST_POLL_MS = 5_000
-"""The pause between two polls of a run that waits for a person, in milliseconds."""
+"""How many milliseconds a client should wait between two polls of a task whose run is at rest."""
 TERMINAL = frozenset({"completed", "failed", "cancelled"})
 
 
 async def read_task(call: ToolCall, run: str) -> dict[str, Any]:
-    """Return a task with its forms, its result or its error.
+    """Return the state of a task, with its forms, its result or its error.
 
-    The task has forms only if the client can show them and may answer. Otherwise `statusMessage` says how to answer.
+    The state has forms only if the client can show forms and may answer. Otherwise `statusMessage` says how to answer.
     Raises the errors of `read_shown`, and `RunNotFound` for a run of another tenant.
     """
     shown = await read_task_run(call, run)
@@ -46,14 +46,14 @@ async def read_task(call: ToolCall, run: str) -> dict[str, Any]:
 
 
 async def created_task(call: ToolCall, run: str) -> dict[str, Any]:
-    """Return the task for a call that has started a run, without forms, result or error."""
+    """Return the first state of a task, as the result of the call that has started its run."""
     task = await read_task(call, run)
     kept = {name: value for name, value in task.items() if name not in ("inputRequests", "result", "error")}
     return {**kept, "resultType": "task"}
 
 
 async def read_task_run(call: ToolCall, run: str) -> ShownRun:
-    """Return the run of a task. Raises `RunNotFound`, also for a run of another tenant than the server's."""
+    """Return the run of a task. Raises `RunNotFound` for an unknown run, and for a run of another tenant."""
     if RUN_ID.fullmatch(run) is None:
         raise RunNotFound(run)
     row = await call.desk.engine.journal.row(run)
@@ -63,7 +63,7 @@ async def read_task_run(call: ToolCall, run: str) -> ShownRun:
 
 
 def _facts(shown: ShownRun) -> dict[str, Any]:
-    """Return the fields that a task has in every state. A run is kept until a person deletes it."""
+    """Return the fields of every task. `ttlMs` is None, because a run is kept until a person deletes it."""
     row = shown.row
     times = {"createdAt": _time(row.created), "lastUpdatedAt": _time(row.updated)}
     return {"taskId": row.run, **times, "ttlMs": None, "pollIntervalMs": POLL_MS}
@@ -90,9 +90,9 @@ def _failure(message: str) -> Mapping[str, Any]:
 
 
 def _tool_result(shown: ShownRun) -> dict[str, Any]:
-    """Return the final answer of the call that started the run: the run's result.
+    """Return the run's result, as the result of the tool call that has started the run.
 
-    The answer is marked as an error unless the run succeeded.
+    It is marked as an error unless the run succeeded.
     """
     try:
         answer = call_result(shown.result_json, is_error=shown.result.outcome != Outcome.SUCCESS)

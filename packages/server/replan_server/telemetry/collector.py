@@ -1,7 +1,7 @@
-"""Sends data to a collector over OTLP/HTTP with the SDK's exporters, and checks the answers strictly.
+"""Sends spans and metrics to a collector with the exporters of OpenTelemetry's SDK, and checks the answers strictly.
 
-The SDK treats every answer with a status below 400 as success. Here, only a response that can be decoded as the
-protocol's own type is a success. So no spans are lost if a wrong server, a proxy or a sign-in page answers.
+The SDK treats every answer with a status below 400 as success. In this module, an answer is a success only if it can be
+decoded as a response of the protocol OTLP. So no spans are lost if a wrong server, a proxy or a sign-in page answers.
 """
 
 import logging
@@ -33,7 +33,7 @@ ANSWER_BYTES_MAX = 1024 * 1024
 ANSWER_SECONDS_MAX = 10.0
 """How long the body of an answer may take, in seconds."""
 TEXT_MAX = 4096
-"""The largest number of characters in an attribute that is not content."""
+"""The largest number of characters in an attribute other than prompts, replies, and arguments and outputs of tools."""
 
 _BAD_DATA = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY})
 _CONTENT = frozenset(
@@ -62,7 +62,7 @@ class SendOutcome(Enum):
 
 
 class CheckedSession(requests.Session):
-    """A session that reads a bounded part of an answer, and accepts only a collector's answer as success."""
+    """An HTTP session that limits the size of answers, and accepts only a collector's answer as success."""
 
     def __init__(self, response: type[Message]) -> None:
         super().__init__()
@@ -72,10 +72,10 @@ class CheckedSession(requests.Session):
         self.status = 0
         """The status of the last answer; 0 if there was no answer."""
         self.rejected = 0
-        """The number of items that collectors have rejected in accepted batches."""
+        """The number of spans or data points that the collector has rejected in batches that it otherwise accepted."""
 
     def request(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:  # type: ignore[override]
-        """Send a request. Raises `NotACollectorError`, `requests.RequestException`."""
+        """Send a request, check its answer, and return it. Raises `NotACollectorError`, `requests.RequestException`."""
         self.problem, self.status = "", 0
         try:
             response = super().request(method, url, *args, **{**options, "stream": True})
@@ -116,7 +116,7 @@ def _body(response: requests.Response) -> bytes:
 
 
 class Collector:
-    """Sends spans. The methods block, so they are called in a thread, one at a time."""
+    """Sends spans. The methods block, so callers run them in a thread, one call at a time."""
 
     def __init__(self, redactor: Redactor) -> None:
         quiet_sdk()
@@ -125,12 +125,12 @@ class Collector:
         self.problem = ""
         """Why the last batch was not accepted; empty if it was accepted."""
         self.refused = 0
-        """The number of spans that collectors have refused for good."""
+        """The number of spans that the collector has refused one by one. They are not sent again."""
 
     def send(self, spans: Sequence[Span]) -> SendOutcome:
-        """Send a batch.
+        """Send a batch of spans.
 
-        If the collector refuses the batch, send its halves, so that only refused spans are left out.
+        If the collector refuses the batch as bad data, send each half of it. So only the bad spans are lost.
         """
         accepted = self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS
         self.problem = "" if accepted else self._session.problem or "the batch cannot be sent"
@@ -147,11 +147,11 @@ class Collector:
 
     @property
     def rejected(self) -> int:
-        """The number of spans that collectors have refused, as whole batches or as parts of accepted batches."""
+        """The number of spans that the collector has refused, one by one or as parts of batches that it accepted."""
         return self._session.rejected + self.refused
 
     def close(self) -> None:
-        """End the wait for another try, and close connections."""
+        """Stop waiting for the next try of a request, and close the connections."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
     def _readable(self, span: Span) -> ReadableSpan:
@@ -180,12 +180,12 @@ class Collector:
 
 
 def resource(more: Mapping[str, str] | None = None) -> Resource:
-    """Return the resource of this service: its name, and the attributes in the user's variables."""
+    """Return the resource of this service: its name, `more`, and the attributes in OpenTelemetry's variables."""
     return Resource({SERVICE_NAME: names.SCOPE}).merge(OTELResourceDetector().detect()).merge(Resource(more or {}))
 
 
 def quiet_sdk() -> None:
-    """Silence the SDK's log. This package logs failures once, without texts from servers."""
+    """Turn the SDK's log off. This package logs failures itself, without texts from servers."""
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)
 
 

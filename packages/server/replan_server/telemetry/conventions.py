@@ -1,4 +1,4 @@
-"""The names of attributes of spans and metrics: OpenTelemetry's conventions for generative AI, and our own.
+"""The names of attributes and metrics: those of OpenTelemetry's conventions for generative AI, and Replan's own.
 
 The conventions are those of open-telemetry/semantic-conventions-genai v0.1.0, the first release of that repository. No
 Python package has these names yet: `opentelemetry-semantic-conventions` has older names, and marks them as deprecated.
@@ -55,7 +55,7 @@ TOKENS_OF_CALL = {
     INPUT_TOKENS: "gen_ai.client.inference.operation.input_tokens",
     OUTPUT_TOKENS: "gen_ai.client.inference.operation.output_tokens",
 }
-"""The histograms of a call's tokens, by the attribute of a span that has the count."""
+"""The histograms of the tokens of a call. The keys are the span attributes that have the counts."""
 DURATION_BUCKETS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 """The histogram bounds that the conventions advise for durations of calls of models and tools, in seconds."""
 AGENT_BUCKETS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
@@ -92,17 +92,17 @@ _LONGEST = 200
 def model_label(model: str) -> str:
     """Return the name of a model in traces and metrics. `model` has the form of the option `--model`.
 
-    A scripted, recorded or other model of this process is named only by the part before the colon. The part after the
-    colon may be a path.
+    For a model that runs in this process, such as a scripted model, return only the part before the colon. The part
+    after the colon may be a path.
     """
     named = _find_model(model)
     return (unpin_model(model).partition(":")[0] if named is None else named.name)[:_LONGEST]
 
 
 def provider_label(model: str) -> str:
-    """Return the conventions' name for the provider of a model, that is, the provider whose API its server has.
+    """Return the name that the conventions have for the provider whose API a model's server has.
 
-    For a scripted or recorded model, the name is `replan`.
+    For a model that runs in this process, such as a scripted model, the name is `replan`.
     """
     named = _find_model(model)
     return "replan" if named is None else PROVIDERS[named.provider].traced_as or named.provider

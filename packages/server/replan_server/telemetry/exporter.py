@@ -1,10 +1,8 @@
-"""The exporter sends the spans of new records, and moves a cursor behind these records.
+"""Exports a journal to OpenTelemetry: sends the spans of new records, and then moves a cursor behind these records.
 
-The exporter never changes a run.
-
-The exporter reads the journal in its own task, and sends spans in a thread. So a collector that is unreachable, slow or
-broken delays only the spans. If the process dies before it moves the cursor, the same spans are sent again. Only one
-process exports a journal at a time.
+The exporter never changes a run. It reads the journal in its own task, and sends spans in a thread. So a collector that
+is unreachable, slow or broken delays only the export. If the process dies before it moves the cursor, the next exporter
+sends the same spans again. Only one process exports a journal at a time.
 """
 
 from collections import OrderedDict
@@ -29,22 +27,22 @@ from runtime.logs.redact import Redactor, secrets_in
 
 CURSOR = "telemetry"
 BATCH_SPANS = 512
-"""How many spans are sent at a time. The specification recommends this number."""
+"""How many spans are sent at a time. The specification of OpenTelemetry recommends this number."""
 TRACES_KEPT = 256
-"""The largest number of runs whose traces are kept between two exports. Other runs are read from their beginning."""
+"""The largest number of runs whose traces are kept in memory. All records of other runs are read again."""
 YIELD_RECORDS = 50
-"""The number of records after which other tasks may run."""
+"""How many records are processed before other tasks get a turn."""
 SEND_SECONDS_MAX = 30.0
-"""The time limit in seconds for sending a batch. After this time, the batch is sent again."""
+"""The time limit in seconds for sending a batch. When it has passed, the batch is sent again later."""
 PAUSE_SECONDS_MAX = 60.0
 """The longest pause after a batch that the collector did not accept, in seconds."""
 TALLY_SECONDS = 15.0
-"""How often the states of runs are counted, in seconds."""
+"""How many seconds pass between two counts of runs by status."""
 
 
 @dataclass
 class ExportBatch:
-    """Spans that are sent together, and the changes to make after the spans are accepted."""
+    """Spans that are sent together, and what follows when they are accepted: cursor positions and measurements."""
 
     spans: list[Span] = field(default_factory=list)
     positions: dict[str, int] = field(default_factory=dict)
@@ -53,7 +51,7 @@ class ExportBatch:
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """The results of an exporter so far."""
+    """What an exporter has sent so far."""
 
     spans: int = 0
     """The number of spans that were accepted."""
@@ -77,7 +75,7 @@ class Exporter:
         *,
         metrics: Metrics | None = None,
     ) -> None:
-        """Create an exporter. The SDK reads the addresses of the collector from the environment of the process."""
+        """Create an exporter. The SDK finds the collector's address in the environment variables of the process."""
         self._journal, self._kinds, self._settings, self._metrics = journal, kinds, settings, metrics
         self._redactor = Redactor(secrets_in(environment))
         self._collector = Collector(self._redactor) if settings.traces else None
@@ -90,7 +88,7 @@ class Exporter:
 
     @property
     def report(self) -> ExportReport:
-        """The results so far."""
+        """What this exporter has sent so far."""
         problem = "" if self._pending is None or self._collector is None else self._collector.problem
         return ExportReport(self._spans, self._refused, problem, self._cursor.is_held)
 
@@ -116,7 +114,7 @@ class Exporter:
                 await stop.wait()
 
     async def export(self) -> None:
-        """Send all complete spans, until sending fails. Raises `JournalError`."""
+        """Send all complete spans of new records. Stop when sending fails. Raises `JournalError`."""
         if not await self._cursor.hold():
             self._forget()
             return
@@ -136,7 +134,7 @@ class Exporter:
         self._version = version
 
     async def send_again(self, runs: Sequence[str]) -> None:
-        """Send all complete spans of some runs, even if they were sent before. The cursor does not move.
+        """Send all complete spans of the given `runs`, even if they were sent before. The cursor does not move.
 
         Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
         """
@@ -184,7 +182,7 @@ class Exporter:
         return True
 
     async def _read(self, row: Behind) -> tuple[Trace, list[Any]]:
-        """Return the trace of a run so far, and the records that follow it.
+        """Return a run's trace, and the records that the trace does not contain yet.
 
         Raises the errors of `Journal.read`, and `UsageProblem`.
         """
@@ -199,7 +197,7 @@ class Exporter:
         return trace, records
 
     async def _send(self, batch: ExportBatch) -> bool:
-        """Send a batch and move the cursor. Return False if one of these fails.
+        """Send a batch and move the cursor. Return False if the batch was not sent, or the cursor not moved.
 
         An unsent batch is kept for the next try.
         """
@@ -246,14 +244,14 @@ class Exporter:
             log.get_logger("telemetry").warning("export.failed", problem=problem, exc_info=unexpected)
 
     def _forget(self) -> None:
-        """Discard all data about runs, because another process exports now."""
+        """Discard the unsent batch, the traces and the counts of runs, because another process exports now."""
         self._version, self._pending = -1, None
         self._traces.clear()
         if self._metrics is not None:
             self._metrics.show(())
 
     def _renew_collector(self) -> None:
-        """Replace the connections to the collector, because a thread may still wait on the old connections."""
+        """Open new connections to the collector, because a thread may still be waiting on the old connections."""
         counted = 0 if self._collector is None else self._collector.rejected
         self._collector, self._limiter = Collector(self._redactor), trio.CapacityLimiter(1)
         self._collector.problem, self._collector.refused = "the collector did not answer in time", counted

@@ -1,4 +1,4 @@
-"""The metrics: counters of facts in records, histograms, and gauges of states that are read from the journal."""
+"""The metrics of OpenTelemetry: counters and histograms from records, and gauges of the present state of runs."""
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ class Measurement:
     instrument: str
     value: float
     attributes: Mapping[str, str] = field(default_factory=dict)
-    """The attributes of the value. Each attribute has few possible values."""
+    """The attributes of the value. Every attribute has only a small number of possible values."""
 
 
 CALLS = "replan.calls"
@@ -47,9 +47,9 @@ TOOLS = "replan.tools"
 def measures_of(
     kind: Kind[Any, Any], record: Record[Any], spans: Sequence[Span] = (), *, by_child: bool = False
 ) -> list[Measurement]:
-    """Return the measurements of a record and of the spans that the record completes.
+    """Return the measurements of a record, and of the `spans` that the record completes.
 
-    With `by_child`, the record is about a call that a child run answers. The child run itself counts the call.
+    With `by_child`, the record is about a call that a child run answers. Such a call is counted only in the child run.
     """
     event, attributes = record.event, {names.KIND: kind.name}
     metrics: list[Measurement] = []
@@ -115,7 +115,7 @@ def _span_measurements(span: Span, about: Mapping[str, str]) -> list[Measurement
 
 
 APPEND_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
-"""The bounds of the durations of appends, in seconds."""
+"""The histogram bounds for the durations of appends to the journal, in seconds."""
 
 APPEND = "replan.journal.append.duration"
 LEASES = "replan.lease.losses"
@@ -145,13 +145,13 @@ _HISTOGRAMS = {
 
 
 class Metrics:
-    """The instruments of this process. The SDK sends the measurements in its own thread."""
+    """The metrics of this process. The SDK sends their values in its own thread."""
 
     def __init__(self, now: Callable[[], float], limits: Callable[[], Mapping[str, ServerLimits]] = dict) -> None:
         """Begin to measure. The SDK's exporter reads its settings from the environment.
 
-        `now` is the journal's clock. `limits` returns the rate limits of servers, by host and some digits of the API
-        key's hash.
+        `now` is the journal's clock. `limits` returns the rate limits of servers. Its keys are a host and some digits
+        of the hash of the API key.
         """
         quiet_sdk()
         self._now, self._tallies = now, tuple[Tally, ...]()
@@ -181,7 +181,7 @@ class Metrics:
         observe_measures(self._measure)
 
     def count(self, counted: Iterable[Measurement]) -> None:
-        """Add the measurements of records."""
+        """Add measurements to the counters and histograms."""
         for item in counted:
             if item.instrument in self._counters:
                 self._counters[item.instrument].add(item.value, {**item.attributes})
@@ -189,12 +189,12 @@ class Metrics:
                 self._histograms[item.instrument].record(item.value, {**item.attributes})
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Set the states that gauges show. `tallies` is empty if another process shows the states."""
+        """Set the counts of runs that the gauges show. `tallies` is empty if another process shows them."""
         self._tallies = tuple(tallies)
         self._limits = {**self._read_limits()} if tallies else {}
 
     def close(self, seconds: float) -> None:
-        """Send the remaining measurements within `seconds`, and end. Blocks the thread."""
+        """Send the remaining measurements within `seconds`, and stop measuring. Blocks the thread."""
         observe_measures(None)
         self._provider.shutdown(timeout_millis=seconds * 1000)
 
@@ -236,7 +236,7 @@ class Metrics:
         ]
 
     def _age(self, times: Iterable[float | None]) -> list[Observation]:
-        """Return the age of the earliest time in seconds; 0 if there is no time, so that an alarm ends."""
+        """Return the age of the earliest of `times` in seconds. Without any time, return 0, so that an alarm ends."""
         if not self._tallies:
             return []
         since = min((time for time in times if time is not None), default=None)

@@ -1,4 +1,4 @@
-"""Exports the journal while a process works, or sends the remaining spans once."""
+"""Exports the journal to OpenTelemetry while a process works, or sends the remaining spans once."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
     from replan_server.telemetry.metrics import Metrics
 
 FLUSH_SECONDS = 2.0
-"""How long a process that is about to end may wait for the collector, in seconds. The next process sends the remaining
-spans.
-"""
+"""How many seconds a process waits for the collector before it ends. The next process sends the remaining spans."""
 AWAY_SECONDS = 0.5
-"""How long a process that is about to end may wait if the collector did not accept the last spans, in seconds."""
+"""How many seconds a process waits before it ends if the collector did not accept the last spans."""
 
 
 def how_to_install() -> str:
-    """Return the hint for a user without the packages of the extra `otel`."""
+    """Return the hint that says how to install the packages of the extra `otel`."""
     return f"install them: {install_command('server', 'otel')}"
 
 
@@ -35,8 +33,8 @@ def how_to_install() -> str:
 async def run_exporter(engine: Engine, notice: Callable[[str], None]) -> AsyncIterator[None]:
     """Export the journal during a `with` block if environment variables turn the export on.
 
-    `notice` is called with a line about each setting that cannot be used. The export neither delays the block nor makes
-    it fail. Only the end of the block waits for the collector, at most `FLUSH_SECONDS`.
+    `notice` is called with a line about each setting that cannot be used. Failures of the export do not affect the
+    block. Only the end of the block waits for the collector, at most `FLUSH_SECONDS`.
     """
     settings = telemetry_settings(engine.environment)
     for problem in settings.problems:
@@ -74,7 +72,7 @@ async def run_exporter(engine: Engine, notice: Callable[[str], None]) -> AsyncIt
 async def export_once(engine: Engine, *, again: tuple[str, ...] = ()) -> "ExportReport":
     """Send the remaining spans, or all spans of the runs in `again`. Return the report.
 
-    Raises `UsageProblem` if environment variables turn no traces on, and for a run that cannot be read.
+    Raises `UsageProblem` if no environment variable turns traces on. Raises the errors of `Exporter.send_again`.
     """
     settings = telemetry_settings(engine.environment)
     problem = settings.problems[0] if settings.problems else "the export of traces is off"

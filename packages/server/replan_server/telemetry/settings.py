@@ -1,18 +1,17 @@
 """The settings in OpenTelemetry's standard environment variables. Without these variables, nothing is exported. Pure.
 
-Addresses, headers, certificates and time limits are read by the exporters of the SDK themselves.
+The exporters of the SDK read the variables for addresses, headers, certificates and time limits themselves.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 DELAY_MS = 5000
-"""How long the exporter waits between two reads of the journal, in milliseconds. The specification advises this value.
-"""
+"""How many milliseconds the exporter waits between two reads of the journal, as OpenTelemetry recommends."""
 DELAY_MS_MIN = 100
-"""The shortest accepted value of `DELAY_MS`."""
+"""The shortest pause between two reads, in milliseconds. Shorter settings count as this value."""
 PROTOCOL = "http/protobuf"
-"""The only supported protocol."""
+"""The only supported protocol of OTLP."""
 
 _CONTENT = frozenset({"true", "span_only", "span_and_event"})
 
@@ -38,7 +37,7 @@ class TelemetrySettings:
 
 
 def telemetry_settings(environment: Mapping[str, str]) -> TelemetrySettings:
-    """Return the settings in the environment."""
+    """Return the settings in `environment`, with a line in `problems` for each wrong setting."""
     if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return TelemetrySettings()
     problems: list[str] = []
@@ -50,7 +49,7 @@ def telemetry_settings(environment: Mapping[str, str]) -> TelemetrySettings:
 
 
 def _is_on(environment: Mapping[str, str], signal: str, problems: list[str]) -> bool:
-    """Return whether a signal is exported: if the environment names an exporter for the signal, or an address."""
+    """Return whether `signal`, `TRACES` or `METRICS`, is exported. A variable must name its exporter or an address."""
     variable = f"OTEL_{signal}_EXPORTER"
     chosen = {name.strip().lower() for name in environment.get(variable, "").split(",")} - {""}
     if chosen - {"otlp", "none"}:

@@ -1,8 +1,8 @@
 """The spans of a run, made from its records. Pure: the same records give the same spans, in the same order.
 
-A span is complete with the record that ends it, and never changes again. So a run that waits for days already has spans
-before its end. The span of the whole run ends with the run's first end. If the run is reopened, its later work is in a
-further span, a child of the first span.
+A span is complete when its end is recorded, and never changes again. So a run that waits for days already has spans
+before its end. The span of the whole run ends when the run ends for the first time. If the run is reopened, its later
+work is in another span, which is a child of the first span.
 """
 
 import json
@@ -37,7 +37,7 @@ from runtime.core.names import span_id, trace_id
 
 
 def _input_messages(kind: Kind[Any, Any], records: Sequence[Record[Any]], request_id: str) -> dict[str, str]:
-    """Return the attributes with the messages of a call; empty if the messages cannot be rebuilt."""
+    """Return the attributes with the messages of a model call; empty if they cannot be made from the records."""
     if kind.views.prompt is None:
         return {}
     try:
@@ -60,7 +60,7 @@ def _output_messages(content: str, finish_reason: str) -> str:
 
 
 WITHDRAWN = "withdrawn"
-"""The error type of work that was no longer needed, or that was open at the run's end."""
+"""The error type of a span whose work was no longer needed, or was not finished when the run ended."""
 INTERRUPTED = "interrupted"
 
 
@@ -81,7 +81,7 @@ class Span:
     trace: int
     id: int
     parent: int | None
-    """The id of the parent span, which may be exported later; None for the span of the whole run."""
+    """The id of the parent span; None for the span of the whole run. A parent may be exported after its children."""
     name: str
     start: int
     end: int = 0
@@ -91,11 +91,11 @@ class Span:
     remote: bool = False
     """Whether the span is a call to a server."""
     failed: bool = False
-    """Whether the span ended in an error; `error.type` names the error."""
+    """Whether the span ended in an error. The attribute `error.type` names the error."""
 
 
 def _tokens(usage: Usage) -> dict[str, Scalar]:
-    """Return the attributes of a call's usage, without parts that are zero."""
+    """Return the attributes with the tokens of a call. Zero counts of cached or reasoning tokens are left out."""
     parts = {
         names.CACHE_READ_TOKENS: usage.cache_read_tokens,
         names.CACHE_WRITE_TOKENS: usage.cache_write_tokens,
@@ -114,7 +114,7 @@ class Trace:
     """Turns the records of one run into spans. `take` must be called with every record, in order."""
 
     def __init__(self, kind: Kind[Any, Any], run: str, *, content: bool = False) -> None:
-        """Store the run's kind and id. With `content`, spans have prompts, replies and outputs of tools."""
+        """Begin the trace of a run. With `content`, spans have prompts, replies, and arguments and outputs of tools."""
         self._kind, self._run, self._content = kind, run, content
         self._trace, self._tracing = trace_id(run), kind.views.tracing
         self._state: Any = kind.machine.initial()
@@ -319,7 +319,7 @@ class Trace:
         links: tuple[SpanLink, ...] = (),
         remote: bool = False,
     ) -> int:
-        """Begin a span, and the span of its attempt if that span has not begun. Return the span's id."""
+        """Begin a span. If the span of its attempt has not begun, begin it too. Return the first span's id."""
         parent, all_attributes = self._parent(node), {**self._about(), **attributes}
         if node:
             all_attributes |= {names.NODE: node, names.STEP: step_of(node)}
@@ -413,6 +413,6 @@ class Trace:
 
 
 def spans_of(kind: Kind[Any, Any], records: Sequence[Record[Any]], *, content: bool = False) -> list[Span]:
-    """Return the complete spans of a run, from all of its records, in the order of their completion."""
+    """Return the complete spans of a run in the order of their ends. `records` must be all records of the run."""
     trace = Trace(kind, records[0].run, content=content) if records else None
     return [] if trace is None else [span for record in records for span in trace.take(record)]

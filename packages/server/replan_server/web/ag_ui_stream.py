@@ -1,8 +1,9 @@
-"""The stream of AG-UI 1.0: one request starts or resumes a run, answers its questions, and shows its events.
+"""The endpoint of the protocol AG-UI 1.0. A request starts a run or answers its questions, and streams its events.
 
-A thread is one run. The thread's id is the run's id, or a name from which the id of the started run is made. So a
-request may be repeated. The stream ends when the run rests (`is_at_rest`). The last event has the result, the questions
-as interrupts, or the reason why no process drives the run. A run goes on after its client has left.
+A thread of AG-UI is one run. The client chooses the thread's id: the id of an existing run, or a name. The server makes
+the id of a new run from the name, so a repeated request finds the same run. The stream ends when the run rests
+(`is_at_rest`). The last event has the result, the questions as interrupts, or the reason why no process drives the run.
+The run goes on after the client has disconnected.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -42,7 +43,7 @@ PROTOCOL = "1.0"
 
 
 class AgUiSteps:
-    """Turns records into events in order, and tracks the open steps."""
+    """Turns the records of a run into events of AG-UI, and remembers the steps that have begun but not ended."""
 
     def __init__(self, kind: Kind[Any, Any]) -> None:
         self._kind, self._open = kind, dict[str, str]()
@@ -107,7 +108,7 @@ def _text_message(message_id: str, text: str) -> Iterator[AgUiEvent]:
 
 
 def _interrupt_of(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an open question as an interrupt. If `peopleOnly` is true in its metadata, a program may not answer it."""
+    """Return an open question as an interrupt. If its metadata has `peopleOnly`, programs must not answer it."""
     found = {
         "id": str(question["id"]),
         "reason": str(question["why"]),
@@ -119,14 +120,14 @@ def _interrupt_of(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outcome_of(outcome: str, questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return why a stream ends: the run's `outcome`, or the questions that the run waits for."""
+    """Return the outcome in AG-UI: interrupts if there are open `questions`, or else success or cancellation."""
     if questions:
         return {"type": "interrupt", "interrupts": [_interrupt_of(question) for question in questions]}
     return {"type": "cancelled" if outcome == "cancelled" else "success"}
 
 
 async def ag_ui(site: Site, request: Request, who: Principal) -> Response:
-    """Carry out the request of a client, and return the stream of its run."""
+    """Start or find the run of a client's request, post the request's messages, and return the stream of the run."""
     wanted: AgUiInput = request.state.body
     place = site.streams.take(who.client)
     try:
@@ -152,7 +153,7 @@ async def _post_messages(site: Site, request: Request, who: Principal, wanted: A
 
 
 async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInput) -> tuple[str, bool]:
-    """Return the id of the run of a thread, and whether the thread began with the run. A missing run is started."""
+    """Return the id of the run of a thread, and whether the thread has started it. Start a missing run."""
     if RUN_ID.fullmatch(wanted.thread_id):
         try:
             await site.engine.journal.row(wanted.thread_id)
@@ -166,13 +167,13 @@ async def _run_of(site: Site, request: Request, who: Principal, wanted: AgUiInpu
 
 
 async def _is_known(site: Site, run: str, text: str) -> bool:
-    """Return whether a finished run has a message already. A client that reconnects sends its last message again."""
+    """Return whether a finished run already has the message `text`, which a client sends again when it reconnects."""
     shown = await read_shown(site.reader, run)
     return shown.status == "finished" and any(message.text == text.strip() for message in shown.result.messages)
 
 
 async def _events(site: Site, who: Principal, run: str, wanted: AgUiInput) -> AsyncGenerator[str, None]:
-    """Yield the events of the records that the client does not have, until the run rests."""
+    """Yield the events of the records that the client does not have, until the run rests (`is_at_rest`)."""
     place = {"threadId": wanted.thread_id, "runId": wanted.run_id}
     request = ProgramRequest(service=site, who=who, terms=HTTP, run=run)
     after, steps = wanted.after, None

@@ -1,9 +1,8 @@
 """The pages that need no session: signing in, and answering a question through a signed link.
 
-Opening the page of a link changes nothing. Sending the page's form posts the answer.
-
-The link replaces a session: it is signed, is for one person and one question, and is verified at each request. An
-approval is shown again for confirmation before it is posted.
+A signed link takes the place of a session. The link is for one person and one question, and it is verified at each
+request. Opening the link only shows a page with a form. Sending the form posts the answer. Some questions must not be
+answered by programs, such as approvals. For these questions, a second page asks for confirmation of the answer.
 """
 
 import re
@@ -45,8 +44,7 @@ UNCHANGED = "Nothing was changed."
 async def _open_question(site: Site, link: AnswerLink) -> dict[str, Any]:
     """Return the question that a verified link answers, as plain data.
 
-    Raises `LinkRefused` if the link's person may not answer the question, and `HTTPException` if the question is not
-    open.
+    Raises `LinkRefused` if the link's person must not answer it, and `HTTPException` if it is not open.
     """
     assert site.answering is not None  # Else nothing verifies a link.
     run, name = split_question_id(link.question)
@@ -92,7 +90,7 @@ class Linked:
 
 
 async def show_linked_question(site: Site, request: Request) -> Response:
-    """Return the page with the question and its form. Opening a link changes nothing, even if a program opens it."""
+    """Return the page with a link's question and its form. The page changes nothing, even if a program opens it."""
     try:
         return _form_page(site, await _verify_link(site, request))
     except LinkUnknown as error:  # No page has this address.
@@ -102,7 +100,7 @@ async def show_linked_question(site: Site, request: Request) -> Response:
 
 
 async def answer_through_link(site: Site, request: Request) -> Response:
-    """Post the answer in the form. An approval is shown again, and posted only after its confirmation."""
+    """Post the answer in the form. If programs must not answer the question, first ask for confirmation."""
     try:
         async with request.form(max_files=0, max_fields=FIELDS_MAX, max_part_size=FIELD_BYTES_MAX) as data:
             linked = await _verify_link(site, request)
@@ -113,7 +111,7 @@ async def answer_through_link(site: Site, request: Request) -> Response:
 
 
 async def _verify_link(site: Site, request: Request) -> Linked:
-    """Return the verified link of a request. Raises `LinkRefused`, and `HTTPException` if the question is closed."""
+    """Return the link of a request and its question. Raises `LinkRefused`, or `HTTPException` for a closed question."""
     token = request.path_params["token"]
     link = read_link(site.answering, token, site.now())
     return Linked(link, token, with_form(await _open_question(site, link)))
@@ -180,13 +178,13 @@ def _sentence(error: LinkRefused) -> str:
 
 
 PASTED_MAX = 500
-"""The largest number of characters in the pasted text: a token, or the whole address."""
+"""The largest number of characters that are read of the text in the sign-in form: a token, or the whole address."""
 
 _TOKEN = re.compile(r"[\w-]{20,100}")
 
 
 async def show_sign_in(site: Site, request: Request) -> Response:
-    """Return the page with the form. A script copies the token from the fragment of the address into the form.
+    """Return the sign-in page. Its script copies the token from the fragment of the address into the form.
 
     Browsers do not send the fragment to a server.
     """
@@ -228,7 +226,7 @@ def _sign_in(site: Site, trouble: str, status: int = 200) -> Response:
 
 
 async def show_opening(site: Site, request: Request) -> Response:
-    """Return the page with a button that opens the inbox. The page needs and reads no session."""
+    """Return the page with a button that opens the inbox. The page can be opened without a session."""
     return HTMLResponse(_sign_in_page(button=request.headers["host"].lower() in site.hosts_named))
 
 

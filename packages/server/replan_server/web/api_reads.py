@@ -27,12 +27,12 @@ from runtime.core.errors import JournalError, ReplanError, UsageProblem
 
 
 def json_answer(value: Any, status: int = 200) -> Response:
-    """Return a JSON answer."""
+    """Return a response with a value as JSON."""
     return Response(encode_json(value), status, media_type="application/json")
 
 
 def json_error(error: ReplanError | HTTPException) -> Response:
-    """Return an error as JSON."""
+    """Return the JSON response about an error, with its HTTP status."""
     if isinstance(error, RequestRefused):
         error = as_http(error)
     if isinstance(error, HTTPException):
@@ -49,7 +49,7 @@ ROWS_MAX = 200
 
 
 async def list_runs(site: Site, request: Request, who: Principal) -> Response:
-    """Return a page of runs."""
+    """Return one page of the list of runs."""
     del who
     number = row_number(request, "page") or 0
     if number > PAGE_MAX:
@@ -61,7 +61,7 @@ async def list_runs(site: Site, request: Request, who: Principal) -> Response:
 
 
 async def read_records(site: Site, request: Request, who: Principal) -> Response:
-    """Return a page of records."""
+    """Return at most `MARK` records of a run, after the number in the query field `after`."""
     del who
     run, after = request.path_params["run"], row_number(request, "after") or 0
     loaded, rows = await site.reader.page(run, after, MARK)
@@ -132,7 +132,7 @@ async def read_attempt(site: Site, request: Request, who: Principal) -> Response
 
 
 async def export(site: Site, request: Request, who: Principal) -> Response:
-    """Return a document of a run."""
+    """Return a document of a run in the format that the address names."""
     del who
     return await document(site.reader, request.path_params["run"], request.path_params["form"])
 

@@ -1,4 +1,4 @@
-"""The routes of the API. The routes check the token, the client's limits and the body, and answer errors as JSON."""
+"""The routes of the HTTP API. Each route checks the token, the client's limits and the body. Errors are JSON."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -34,7 +34,7 @@ _ERRORS = {
     "401": "There is no valid bearer token.",
     "403": "The token's scope does not allow this operation.",
     "404": "There is no such run, question or document.",
-    "422": "The request is not valid; `place` names the key.",
+    "422": "The request is not valid; `place` names the wrong key.",
     "429": "There were too many requests, or the client has too many runs.",
     "503": "The journal cannot be used now; try again.",
 }
@@ -46,12 +46,12 @@ _WRITE_ERRORS = {
 
 
 def addressed_operations() -> list[tuple[Operation, HttpAddress]]:
-    """Return the operations with an HTTP address, together with their addresses."""
+    """Return each operation that has an HTTP address, together with the address."""
     return [(operation, operation.http) for operation in operations() if operation.http is not None]
 
 
 def openapi() -> dict[str, Any]:
-    """Return the OpenAPI document."""
+    """Return the OpenAPI document that describes the HTTP API."""
     return _openapi(tuple(addressed_operations()))
 
 
@@ -102,7 +102,7 @@ def _describe(operation: Operation, address: HttpAddress) -> dict[str, Any]:
         "responses": {status: {"description": "The operation is done.", "content": content}},
     }
     if status == "201":
-        described["responses"]["200"] = {"description": "The operation was done before.", "content": content}
+        described["responses"]["200"] = {"description": "An earlier request did the operation.", "content": content}
     errors = _ERRORS if address.body is None else _ERRORS | _WRITE_ERRORS
     problem = _json(bodies.ProblemBody)
     described["responses"] |= {code: {"description": text, "content": problem} for code, text in errors.items()}
@@ -126,7 +126,7 @@ def _others(operation: Operation, address: HttpAddress) -> list[dict[str, Any]]:
         for name, item in address.query.items()
     ]
     if address.body is not None and address.needs_key:
-        meaning = "A name for this action. If requests repeat the key, the action is done only once."
+        meaning = "A name for this action. If several requests have the same key, the action is done only once."
         found.append(_header("Idempotency-Key", meaning, required=True, pattern=f"^{KEY_PATTERN}$"))
     if operation.gives == ("text/event-stream",) and not operation.writes:
         found.append(_header("Last-Event-ID", "The id of the last event that was received.", required=False))
@@ -184,7 +184,7 @@ register_url_convertor("any_text", _AnyText())
 
 @dataclass(frozen=True, slots=True)
 class _NoOperation:
-    """Answers the requests that match no route."""
+    """Answers requests that match no route: 405 if only the method is wrong, or else 404."""
 
     routes: tuple[Route, ...]
 
@@ -228,7 +228,10 @@ def _request(site: Site, request: Request, who: Principal, body: object, key: st
 
 
 async def _body(request: Request, model: type[BaseModel]) -> object:
-    """Return the checked body of a request. Raises `UsageProblem`, whose place is the wrong key."""
+    """Return the body of a request as an instance of `model`.
+
+    Raises `HTTPException` for another content type, and `UsageProblem` for a wrong body. Its place is the wrong key.
+    """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise HTTPException(415, "the body must be JSON, with the content-type application/json")
@@ -242,5 +245,5 @@ async def _body(request: Request, model: type[BaseModel]) -> object:
 
 
 def openapi_text() -> str:
-    """Return the text of the OpenAPI document that is published."""
+    """Return the OpenAPI document as JSON text."""
     return orjson.dumps(openapi(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()

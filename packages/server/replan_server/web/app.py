@@ -1,4 +1,4 @@
-"""The app: the routes of all addresses, behind the guard."""
+"""Makes the web app: the routes of all addresses, behind a guard that checks every request."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -38,7 +38,7 @@ CACHED = "public, max-age=31536000, immutable"
 
 
 def make_app(site: Site, health: Health) -> ASGIApp:
-    """Return the app of a site."""
+    """Return the web app that serves a site."""
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

@@ -11,11 +11,11 @@ from runtime.logs.terminal_text import clean
 NODES_MAX = 200
 """The largest number of boxes in a graph that is drawn. A larger graph is shown as text."""
 WIDTH, GAP, DROP = 190, 20, 44
-"""The width of a box, and the distances between boxes beside and below each other, in pixels."""
+"""The width of a box, the distance between boxes in a row, and the distance between rows, in pixels."""
 LINE, MARGIN = 17, 7
 """The height of a line in a box, and the margin above and below the lines, in pixels."""
 LINES_MAX = 8
-"""The largest number of lines in a name. A longer name is cut."""
+"""The largest number of lines of a name in a box. A longer name is cut."""
 SIDE = 14
 """The distance between two arrows that lead back up beside the boxes, in pixels."""
 CHARACTERS = 23
@@ -29,7 +29,7 @@ class Box:
     """The box of a node."""
 
     id: tuple[str, ...]
-    """The lines of the node's id, or of its note; empty if the node's name says the same."""
+    """The lines below the name: the node's note, or its id if there is no note. Empty if they would repeat the name."""
     name: tuple[str, ...]
     title: str
     x: int
@@ -38,7 +38,7 @@ class Box:
     """The upper edge, in pixels."""
     height: int
     style: str
-    """The node's state, and `contingent` if only a failure makes the node necessary."""
+    """The node's state, followed by `contingent` if the run needs the node only after a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,14 @@ class Arrow:
     style: str
     """`recovery`, `taken`, both or neither."""
     title: str = ""
-    """The outcomes after which the arrow is taken; empty if it is always taken."""
+    """The outcomes after which a run takes the edge; empty if the edge has no condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrowLabel:
-    """The label of some arrows: the outcomes after which the arrows are taken.
+    """The label of arrows that begin at the same box: the outcomes after which a run takes their edges.
 
-    The label is below the box where the arrows begin.
+    The label is drawn below the box.
     """
 
     text: str
@@ -77,11 +77,11 @@ class Drawing:
     """The height in pixels."""
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
-    """The edges. The edges that were taken come last, so they are drawn on top."""
+    """The arrows. Arrows of edges that the run has taken come last, so they are drawn on top of the other arrows."""
     contingent: bool
-    """Whether some boxes are needed only after a failure."""
+    """Whether the run needs a node or an edge of the graph only after a failure."""
     path: bool
-    """Whether some edges are known to have been taken."""
+    """Whether the run has taken at least one edge."""
     labels: tuple[ArrowLabel, ...] = ()
 
 
@@ -89,7 +89,7 @@ _Place = tuple[int, int, int]
 
 
 def draw(flow: Flow | None) -> Drawing | None:
-    """Return the drawing of a graph. None if there is no graph, or if the graph has more than `NODES_MAX` nodes."""
+    """Return the drawing of a graph; None if there is no graph, or if it has no nodes or more than `NODES_MAX`."""
     if flow is None or not 0 < len(flow.nodes) <= NODES_MAX:
         return None
     rows = _rows(flow)
@@ -133,11 +133,11 @@ def draw(flow: Flow | None) -> Drawing | None:
 def _begins(
     edges: Sequence[FlowEdge], places: Mapping[str, _Place]
 ) -> tuple[dict[tuple[str, str], int], tuple[ArrowLabel, ...]]:
-    """Return where labelled edges begin, by node and label, and return the labels.
+    """Return the positions at which arrows with labels begin, and the labels.
 
-    The positions are in pixels from the left of the box.
+    The key of a position is a node's id and a label. A position is in pixels from the left edge of the node's box.
 
-    The labels of a box stand side by side, in the order of the ends of their edges.
+    The labels below a box are in the same order from left to right as the boxes to which their arrows lead.
     """
     ends: dict[str, dict[str, int]] = {}
     for edge in edges:
@@ -156,9 +156,9 @@ def _begins(
 
 
 def _rows(flow: Flow) -> list[list[FlowNode]]:
-    """Return the nodes in layers. A node is below all nodes from which an edge leads to it.
+    """Return the rows of nodes, from top to bottom. A node is below all nodes from which an edge leads to it.
 
-    Edges that lead back are ignored.
+    Edges with `back` or `recovery` are ignored.
     """
     before: dict[str, list[str]] = {node.id: [] for node in flow.nodes}
     for edge in flow.edges:
@@ -196,7 +196,10 @@ def _style(edge: FlowEdge) -> str:
 
 
 def _lanes(flow: Flow, places: Mapping[str, _Place]) -> dict[str, int]:
-    """Return, by node, the number of the lane in which edges lead back up to the node. Lanes are right of all boxes."""
+    """Return a lane for each node to which an arrow leads from the same row or from below. The key is the node's id.
+
+    A lane is a vertical line to the right of all boxes. Its value is the number of the lane.
+    """
     ends = dict.fromkeys(edge.end for edge in flow.edges if places[edge.end][1] <= places[edge.begin][1])
     return {name: number for number, name in enumerate(ends)}
 

@@ -1,6 +1,6 @@
-"""Checks every request before the app gets it: the host name, the origin, the size, and the speed of the body.
+"""Checks the host name, the origin and the size of every request, and the speed at which its body arrives.
 
-The guard also adds headers to every response, and answers requests that fail in an unexpected way.
+The guard also adds headers to every response. If the app raises an unexpected exception, the guard answers 500.
 """
 
 from collections.abc import Iterable
@@ -23,11 +23,11 @@ BODY_MAX = 512 * 1024
 START_BODY_MAX = 2 * 1024 * 1024
 """The largest number of bytes in the body of a request that starts a run: a problem and its attachments."""
 BODY_SECONDS = 10.0
-"""The time limit of a body, in seconds."""
+"""The time limit for receiving a request's body, in seconds."""
 BODY_RATE = 1024
-"""The lowest average rate of a body, in bytes per second."""
+"""The lowest average speed at which a body may arrive, in bytes per second."""
 BODY_START_SECONDS = 2.0
-"""How long a body may take before its rate is checked, in seconds."""
+"""How many seconds a body may take before its speed is checked."""
 HEADERS_MAX = 100
 """The largest number of header lines in a request."""
 HEADER_BYTES_MAX = 16 * 1024
@@ -53,29 +53,32 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class RequestGuard:
-    """Wraps the app. Refuses requests to a foreign host name, because another site may have caused these requests."""
+    """Wraps the app, and refuses requests that another website may have made a browser send.
+
+    Such requests can be recognized by their host name or origin.
+    """
 
     app: ASGIApp
     """The app that answers requests that are not refused."""
     hosts: frozenset[str]
-    """The values of `Host`, with the port, under which everything is served."""
+    """The values of the header `Host`, such as `localhost:8430`, for which all paths are served."""
     large: frozenset[str]
     """The paths whose bodies may have `START_BODY_MAX` bytes."""
     origin: str | None = None
-    """The origin of the server's own pages behind a proxy. If it is None, the origin follows from `Host`."""
+    """The origin of the server's own pages behind a proxy. If it is None, it is `http://` and the header `Host`."""
     linked: tuple[str, ...] = ()
-    """The paths of pages without a session. Links on other sites may lead to these pages. A path ending in `/` stands
-    for all paths below it.
+    """The paths of pages that need no session. Links on other sites may lead to these pages. A path with a final `/`
+    stands for all paths below it.
     """
     loopback: frozenset[str] = frozenset()
-    """The values of `Host`, with the port, that name the loopback address. Only `public` paths are served at these
-    values.
+    """Further values of the header `Host`, which name the loopback address. For these values, only `public` paths are
+    served.
     """
     public: tuple[str, ...] = ()
     """The beginnings of the paths that use no cookie: paths for programs with tokens, and paths for everybody."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Pass a request to the app, or refuse the request."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
@@ -136,7 +139,7 @@ class RequestGuard:
             return _refuse(
                 scope,
                 421,
-                "this server has another host name; use the address that it printed, or `replan serve --sign-in`",
+                "this server has another host name; open the address that it or `replan serve --sign-in` printed",
             )
         origins = headers.getlist("origin")
         own = self.origin or f"http://{host_names[0].lower()}"
@@ -195,9 +198,9 @@ def _has_body(scope: Scope) -> bool:
 
 
 def _with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return a response's headers together with the headers of every response.
+    """Return a response's headers, and the default headers that the response does not set itself.
 
-    Nothing is cached unless the response says so.
+    By default, a response must not be cached.
     """
     own = list(headers)
     names = {name.lower() for name, _ in own}

@@ -1,4 +1,4 @@
-"""Health endpoints: they show service managers whether a process lives and is ready. The endpoints show no data.
+"""Health endpoints, which tell service managers whether a process is alive and ready. The answers have no run's data.
 
 `/livez` answers as soon as the event loop runs, even if the journal fails. A process that does not answer has to be
 restarted. `/readyz` answers 200 if the journal can be read, a host has begun to serve, and no stop is requested.
@@ -22,9 +22,9 @@ from runtime.host.notices import Notice, Ready, Report
 from runtime.journal.port import Journal
 
 ASK_SECONDS = 2.0
-"""How long the journal may take to answer, in seconds."""
+"""How many seconds a health check waits for the journal."""
 AGE_SECONDS = 1.0
-"""The seconds for which an answer of the journal is reused, so that requests cannot make the journal busy."""
+"""How many seconds the result of a check is reused, so that many health requests do not keep the journal busy."""
 
 
 @dataclass
@@ -33,9 +33,9 @@ class Health:
 
     journal: Journal[Any]
     stopping: Callable[[], bool]
-    """Whether a stop is requested."""
+    """Returns whether a stop of the process is requested."""
     serving: bool = False
-    """Whether the process serves. A host serves after it has registered in the journal."""
+    """Whether the process has begun its work. A host begins after it has registered in the journal."""
     _asked: float = field(default=float("-inf"), init=False)
     _answers: bool = field(default=False, init=False)
     _asking: trio.Lock = field(default_factory=trio.Lock, init=False)
@@ -50,7 +50,7 @@ class Health:
         return heard
 
     async def problem(self) -> str:
-        """Return why this process is not ready, in a word or two without data; empty if it is ready."""
+        """Return why this process is not ready: `stopping`, `starting` or `no journal`; empty if it is ready."""
         if self.stopping():
             return "stopping"
         if not self.serving:
@@ -72,7 +72,7 @@ class Health:
 
 
 def health_routes(health: Health) -> Sequence[BaseRoute]:
-    """Return the routes of the endpoints. The endpoints need no token."""
+    """Return the routes of `/livez` and `/readyz`, which need no token."""
 
     async def live(_: Request) -> Response:
         return PlainTextResponse("ok\n", headers=_FRESH)
@@ -88,7 +88,7 @@ _FRESH = {"cache-control": "no-store"}
 
 
 async def serve_health(health: Health, listening: socket.socket, until: Callable[[], Awaitable[object]]) -> None:
-    """Serve only the endpoints, on a socket of the loopback address, until `until` returns."""
+    """Serve only the health endpoints until `until` returns. `listening` is a socket on the loopback address."""
     port = listening.getsockname()[1]
     await serve(
         RequestGuard(Starlette(routes=health_routes(health)), loopback_names(port), frozenset()), listening, until

@@ -1,4 +1,4 @@
-"""The pages below a run: its records, passages, documents and attempts."""
+"""The pages about parts of a run: its records, its attempts, its documents, and passages of its sources."""
 
 import json
 import secrets
@@ -46,13 +46,13 @@ FORMS = {
     "mermaid": ("mermaid", "text/plain; charset=utf-8", "mmd"),
     "draft": ("draft", "application/json", "draft.json"),
 }
-"""The formats for downloading a plan or report: the document's name, its media type, and the file suffix."""
+"""The download formats by name. Each has the name of the document, its media type, and the suffix of the file."""
 
 
 async def document(reader: "RunReader", run: str, form: str) -> Response:
-    """Return a document of a run.
+    """Return a document of a run. `form` is a name in `FORMS`.
 
-    Raises `HTTPException` for a format that is unknown, or that the run does not have.
+    Raises `HTTPException` for an unknown format, and if the run has no document in the format.
     """
     shown = await read_shown(reader, run)
     known = FORMS.get(form)
@@ -74,7 +74,7 @@ async def document(reader: "RunReader", run: str, form: str) -> Response:
 
 
 async def show_passage(site: Site, request: Request, who: Principal) -> Response:
-    """Return the page of the passage that states a value of a run."""
+    """Return the page with the passage of a source that states a value in the run's result."""
     run, path = request.path_params["run"], request.path_params["path"]
     shown = await read_shown(site.reader, run)
     passage = shown.loaded.kind.views.passage(shown.loaded.records, shown.result, path)
@@ -85,7 +85,7 @@ async def show_passage(site: Site, request: Request, who: Principal) -> Response
 
 
 async def show_records(site: Site, request: Request, who: Principal) -> Response:
-    """Return a page of the records of a run, beginning after the record `after`."""
+    """Return a page of a run's records. The query field `after` has the number of the record before the page."""
     run = request.path_params["run"]
     after = row_number(request, "after") or 0
     row = await site.engine.journal.row(run)
@@ -137,7 +137,7 @@ def row_number(request: Request, name: str) -> int | None:
 
 
 async def export(site: Site, request: Request, who: Principal) -> Response:
-    """Return a document of a run as a file to be saved."""
+    """Return a document of a run as a download."""
     del who
     run, form = request.path_params["run"], request.path_params["form"]
     return await document(site.reader, run, form)
@@ -146,7 +146,7 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
 SAME = "unchanged"
 """The label of the choice that keeps the run's own model, workflow or policy."""
 OTHERS_MAX = 200
-"""The largest number of attempts of each run that the page offers for a comparison. The last attempts are offered."""
+"""How many attempts of each run the page offers for a comparison. If a run has more, the last ones are offered."""
 
 
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:
@@ -191,9 +191,9 @@ def _events(loaded: "Loaded") -> Iterator[Any]:
 
 
 def _fork_form(site: Site, loaded: "Loaded") -> dict[str, Any]:
-    """Return the fields of the form that forks the run. A choice has a value and a text.
+    """Return the template values of the form that forks the run. Each choice of a field has a value and a label.
 
-    An execution has no fields if this server may not execute plans.
+    The form has no fields for an execution if this server must not execute plans.
     """
     offer = site.offer
     fields = list[tuple[str, str, Sequence[tuple[str, str]]]]()
@@ -214,16 +214,16 @@ class OtherAttempt:
     run: str
     node: str
     key: str
-    """The name of the attempt in the address of a comparison: the node. For an attempt of another run, that run's id
+    """The attempt's name in the address of a comparison: its node. If the attempt belongs to another run, that run's id
     precedes the node.
     """
     words: str
 
 
 async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict[str, Any]:
-    """Return the attempts that can be compared with this attempt, and the comparison with the attempt `beside`.
+    """Return the attempts that can be compared with the attempt `node`. If `beside` is set, compare the two attempts.
 
-    Raises `HTTPException` if `beside` names none of these attempts.
+    Raises `HTTPException` if `beside` is not the key of such an attempt.
     """
     others = {other.key: other for other in await _others(site, loaded, node)}
     chosen = others.get(beside)
@@ -236,7 +236,7 @@ async def _compare(site: Site, loaded: "Loaded", node: str, beside: str) -> dict
 
 
 async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]:
-    """Return the other attempts of the step. For a fork, also return attempts of the original run."""
+    """Return the other attempts of the step of `node`. For a forked run, add the original run's later attempts."""
     step = step_of(node)
     run = loaded.records[0].run
     nodes = [call.node for _, call in calls_of(loaded.records) if call.step == step]
@@ -256,16 +256,16 @@ async def _others(site: Site, loaded: "Loaded", node: str) -> list[OtherAttempt]
 
 
 def _ended_attempts(loaded: "Loaded", step: str) -> dict[str, int]:
-    """Return the attempts of a step that have a reply or an output.
+    """Return the attempts of a step that have a reply or an output of a tool.
 
-    Each attempt has the number of its last record with a reply or output.
+    The keys are nodes. A value is the number of the last record with a reply or an output.
     """
     ended = last_replies(loaded.records) | {output.node: output.seq for output in tool_outputs(loaded.records)}
     return {node: seq for node, seq in ended.items() if step_of(node) == step}
 
 
 def _text(loaded: "Loaded", node: str) -> str:
-    """Return the last reply of an attempt, or else its last output; empty if it has neither."""
+    """Return the last reply of an attempt, or its last tool output if it has no reply; empty if it has neither."""
     contents = [reply["content"] for reply in replies(loaded.records, node) if not reply["fault"]]
     outputs = [output.output for output in tool_outputs(loaded.records) if output.node == node]
     return (contents[-1] if contents else "") or (outputs[-1] if outputs else "")

@@ -21,7 +21,7 @@ TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf
 
 @cache
 def static_files() -> Mapping[str, tuple[bytes, str, str]]:
-    """Return the files that pages load, by name: their bytes, their media type, and the start of their hash."""
+    """Return the static files by name. Each file has its bytes, its media type and the beginning of its hash."""
     found = {}
     for entry in files("replan_server.web").joinpath("static").iterdir():
         suffix = f".{entry.name.rpartition('.')[2]}"
@@ -45,13 +45,16 @@ class PageInParts(Response):
     media_type = "text/html"
 
     def __init__(self, beginning: Response, whole: Callable[[], Awaitable[Response]]) -> None:
-        """Store the first page and the function that returns the whole page. The first page is sent up to `PARTS`."""
+        """Store the response `beginning` and the function that makes the whole page.
+
+        Both contain the mark `PARTS`. `beginning` is sent up to its mark, and the whole page from its mark on.
+        """
         super().__init__()
         del self.headers["content-length"]
         self._beginning, self._whole = bytes(beginning.body), whole
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the page."""
+        """Send the beginning, make the whole page, and send the rest of it."""
         del scope, receive
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         first = self._beginning.rpartition(PARTS.encode())[0]
@@ -95,7 +98,7 @@ def _environment() -> Environment:
 def _show_value(value: Any) -> Any:
     """Return a value as it is shown.
 
-    Control characters, such as those of the writing direction, are removed from texts.
+    Control characters, such as those that change the writing direction, are removed from texts.
     """
     return clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 

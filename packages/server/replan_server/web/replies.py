@@ -1,6 +1,6 @@
-"""Replies of models and outputs of tools for pages: as JSON with findings at its lines, or as two texts side by side.
+"""Prepares replies of models and outputs of tools for pages.
 
-Pure.
+A page shows the lines of a reply with the guard's findings, or two texts side by side. All functions are pure.
 """
 
 import re
@@ -21,15 +21,15 @@ from runtime.logs.terminal_text import clean
 from runtime.models.replies import Parsed, has_more_values, read_reply
 
 OUTPUT_MAX = 2_000
-"""The largest number of characters of an output that the page of a run shows. The page of the call shows the whole
-output.
+"""The largest number of characters of an output that the page of a run shows. The page of the attempt shows the
+whole output.
 """
 LINES_MAX = 5_000
-"""The largest number of lines of a reply that are formatted. A longer reply is shown unchanged."""
+"""The largest number of lines that a formatted reply may have. A longer reply is shown unchanged."""
 
 
 def replies(records: Iterable[Record[Any]], node: str) -> list[dict[str, Any]]:
-    """Return the replies to the calls for a node, in order.
+    """Return the replies to the model calls for a node, in the order of the records.
 
     For a failed call, the fault is returned instead of a reply.
     """
@@ -50,7 +50,7 @@ def replies(records: Iterable[Record[Any]], node: str) -> list[dict[str, Any]]:
 
 
 def last_replies(records: Iterable[Record[Any]]) -> dict[str, int]:
-    """Return the number of the last record with a reply or a fault, by the node of the call."""
+    """Return, for the node of each call, the number of the last record with a reply or a fault."""
     return {
         node_of(record.event.request_id): record.seq
         for record in records
@@ -60,7 +60,7 @@ def last_replies(records: Iterable[Record[Any]]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """A call of a tool that has ended, and its output."""
+    """An ended call of a tool, and its output."""
 
     node: str
     request_id: str
@@ -81,12 +81,12 @@ class ToolOutput:
 
     @property
     def end(self) -> str:
-        """The last characters of the output."""
+        """The last `OUTPUT_MAX` characters of the output."""
         return self.output if len(self.output) <= OUTPUT_MAX else f"…{self.output[-OUTPUT_MAX:]}"
 
 
 def tool_outputs(records: Iterable[Record[Any]]) -> list[ToolOutput]:
-    """Return the calls of tools that have ended, in the order of their ends."""
+    """Return the ended calls of tools, in the order in which they ended."""
     requests: dict[str, ToolRequested] = {}
     found = []
     for record in records:
@@ -120,19 +120,19 @@ class AnnotatedLine:
 
 @dataclass(frozen=True, slots=True)
 class PairedLine:
-    """A line of two texts that are shown side by side."""
+    """A row of two texts that are shown side by side: a line of each text."""
 
     left: str
-    """The line of the first text; empty if the first text has no such line."""
+    """The line of the first text; empty if the first text has no line in this row."""
     right: str
-    """The line of the second text; empty if the second text has no such line."""
+    """The line of the second text; empty if the second text has no line in this row."""
     differs: bool
 
 
 def annotate(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
-    """Return the lines of a reply, each with its findings.
+    """Return the lines of a reply, each with the findings about it.
 
-    Findings without a place in the reply are at the first line.
+    If the place of a finding is not in the reply, the finding is at the first line.
     """
     lines = list(_format_lines(content))
     by_line: dict[int, list[Finding]] = {}
@@ -142,7 +142,7 @@ def annotate(content: str, findings: Sequence[Finding]) -> list[AnnotatedLine]:
 
 
 def side_by_side(left: str, right: str) -> list[PairedLine]:
-    """Return two replies side by side. A reply that is JSON is formatted."""
+    """Return the rows that show two texts side by side. A text that is JSON is formatted first."""
     one, two = ([clean(text) for text, _ in _format_lines(content)] for content in (left, right))
     from difflib import SequenceMatcher  # noqa: PLC0415 -- only a page of two replies needs it
 
@@ -156,7 +156,7 @@ _Path = tuple[str, ...]
 
 
 def _format_lines(content: str) -> Iterator[tuple[str, _Path | None]]:
-    """Yield the lines of a reply, with the path of the value that begins in each line."""
+    """Yield each line of a reply with the path of the value that begins in it; None if no value begins in it."""
     read = None if has_more_values(content, LINES_MAX // 2) else read_reply(content)
     if isinstance(read, Parsed):
         yield from _lines(read.value, (), "", "", "")
@@ -178,7 +178,7 @@ def _lines(value: Any, path: _Path, indent: str, head: str, tail: str) -> Iterat
 
 
 def _line_of(where: str, lines: Sequence[tuple[str, _Path | None]]) -> int:
-    """Return the number of the line that a finding is about: where the value with the finding's path or id begins."""
+    """Return the number of the line in which the value with the path or id `where` begins; 0 if there is none."""
     named = [f'"{key}": {dumps(where, ensure_ascii=False)}' for key in ("step_id", "id")]
     for number, (text, _) in enumerate(lines):
         if text.strip().removesuffix(",") in named:

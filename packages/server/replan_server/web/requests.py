@@ -1,4 +1,4 @@
-"""The common part of browser requests: the session, forms with their token, and error pages."""
+"""Code for all requests of browsers: checks of the session and of the form's CSRF token, and error pages."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from hashlib import sha256
@@ -22,7 +22,7 @@ STATUSES: Mapping[Reason, int] = {"unauthorized": 401, "forbidden": 403, "confli
 
 
 def as_http(refused: RequestRefused) -> HTTPException:
-    """Return a refusal as an error of HTTP."""
+    """Return the HTTP error for a refused request."""
     headers = {"www-authenticate": "Bearer"} if refused.reason == "unauthorized" else {}
     if refused.retry_after is not None:
         headers["retry-after"] = str(refused.retry_after)
@@ -31,7 +31,7 @@ def as_http(refused: RequestRefused) -> HTTPException:
 
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
 Write = Callable[[Site, Request, Principal, "FormFields"], Awaitable[Response]]
-"""A function that answers a POST request of a browser that is signed in. It gets the fields of the form."""
+"""A function that answers a POST request of a signed-in browser. Its last argument has the fields of the form."""
 
 FIELDS_MAX, FILES_MAX, FIELD_BYTES_MAX = 60, 20, 1_100_000
 
@@ -53,11 +53,11 @@ class FormFields:
         return value.replace("\r\n", "\n") if isinstance(value, str) else ""
 
     def texts(self, name: str) -> list[str]:
-        """Return the texts of all fields with a name, such as ticked boxes."""
+        """Return the texts of all fields called `name`, such as the values of ticked boxes."""
         return [value for value in self.data.getlist(name) if isinstance(value, str)]
 
     def whole(self, name: str) -> int | None:
-        """Return a field's whole number; None if the field is empty. Raises `UsageProblem`."""
+        """Return a field's whole number; None if the field is empty. Raises `UsageProblem` for any other text."""
         value = self.number(name)
         if value is None:
             return None
@@ -66,7 +66,7 @@ class FormFields:
         return int(value)
 
     def number(self, name: str) -> float | None:
-        """Return a field's number; None if the field is empty. Raises `UsageProblem`."""
+        """Return a field's number; None if the field is empty. Raises `UsageProblem` for any other text."""
         text = self.text(name).strip()
         if not text:
             return None
@@ -79,12 +79,12 @@ class FormFields:
         return value
 
     async def uploads(self, name: str) -> tuple[tuple[str, bytes], ...]:
-        """Return the uploaded files of a field, by name and bytes. Inputs without a file are left out."""
+        """Return the name and the bytes of each file uploaded in a field. Inputs without a file are ignored."""
         found = [item for item in self.data.getlist(name) if isinstance(item, UploadFile) and item.filename]
         return tuple([(item.filename or "", await item.read()) for item in found])
 
     async def mark(self) -> str:
-        """Return the hash of all fields and files, to compare a form with an earlier form."""
+        """Return the hash of all fields and files. A form that is sent again has the same hash."""
         digest = sha256()
         for name, value in self.data.multi_items():
             if isinstance(value, str):
@@ -137,7 +137,7 @@ def get_endpoint(site: Site, read: Read) -> Callable[[Request], Awaitable[Respon
 def post_endpoint(
     site: Site, write: Write, scope: Scope = "control", *, counted: bool = True
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint for POST requests of users with a scope. The form must have the session's CSRF token.
+    """Return an endpoint for POST requests of users who have `scope`. The form must have the session's CSRF token.
 
     If `counted` is False, a request does not count as a write, because it only shows a form again.
     """
@@ -158,7 +158,7 @@ def _redirect_to_sign_in(site: Site, request: Request) -> Response:
     """Redirect a browser without a session to the sign-in page. Behind a proxy, answer 403 instead."""
     if site.proxy is not None:
         return problem(
-            site, None, 403, f"the proxy names no user who may use this server (header {site.proxy.user_header})"
+            site, None, 403, f"the header {site.proxy.user_header} of the proxy does not name a user of this server"
         )
     if request.headers.get("hx-request"):
         return Response(status_code=401, headers={"hx-redirect": "/sign-in"})
@@ -190,7 +190,7 @@ def _text_of(error: ReplanError) -> str:
 
 
 def problem(site: Site, who: Principal | None, status: int, text: str) -> Response:
-    """Return the page about a request that failed."""
+    """Return the error page of a failed request."""
     values = {"status": status, "phrase": HTTPStatus(status).phrase, "text": text}
     if who is not None:
         return page(site, who, "problem.html", values, status)
@@ -199,5 +199,5 @@ def problem(site: Site, who: Principal | None, status: int, text: str) -> Respon
 
 
 def back_to(place: str, notice: str = "") -> Response:
-    """Return the redirect after a form was handled. `notice` is the key of a message in the layout."""
+    """Return the redirect to `place` after a form was handled. `notice` is the key of the message shown there."""
     return RedirectResponse(f"{place}?done={notice}" if notice else place, 303)

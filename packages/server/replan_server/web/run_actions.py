@@ -45,12 +45,12 @@ async def limits(site: Site, request: Request, who: Principal, form: FormFields)
 
 
 def _changes_of(form: FormFields) -> Changes:
-    """Return the changes in a form of limits. Empty fields change nothing. Raises `UsageProblem`."""
+    """Return the changes of limits in a form. Empty fields change nothing. Raises `UsageProblem` for a wrong value."""
     return Changes(limits_in_form(form), strict=form.text("strict") == "yes")
 
 
 def limits_in_form(form: FormFields) -> RunLimits:
-    """Return the limits in a form. Raises `UsageProblem` for a text that is no limit."""
+    """Return the limits in a form. Raises `UsageProblem` for a wrong value."""
     found: dict[str, Any] = {}
     for name, spec in LIMITS.items():
         match spec.unit:
@@ -70,13 +70,13 @@ def limits_in_form(form: FormFields) -> RunLimits:
 
 
 def values_in_form(text: str) -> dict[str, str]:
-    """Return the values in a form with lines `PATH = VALUE`. Raises `UsageProblem`."""
+    """Return the values by path from a text of lines `PATH = VALUE`. Raises `UsageProblem` for any other line."""
     found: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.split("\n"))):
         path, sign, value = map(str.strip, line.partition("="))
         if not sign or not path or path in found:
-            hint = "write one line PATH = VALUE for each field"
-            raise UsageProblem(f"{line[:60]!r} gives no value, or repeats a path", place="given", hint=hint)
+            hint = "write one line `PATH = VALUE` for each field"
+            raise UsageProblem(f"{line[:60]!r} has no value, or its path is there twice", place="given", hint=hint)
         found[path] = value
     return found
 
@@ -126,7 +126,7 @@ async def show_plan_form(site: Site, request: Request, who: Principal) -> Respon
 
 
 async def edit_plan(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Check an edited plan, and give it to the run. A rejected plan is shown again with the findings."""
+    """Check an edited plan, and post it to the run. A rejected plan is shown again with the findings."""
     run, text = request.path_params["run"], form.text("plan")
     dropped = [name for name in form.text("dropped").split("\n") if name] if form.text("drop") == "yes" else []
     person = who.client.removeprefix("user:") if who.client.startswith("user:") else ""
@@ -167,9 +167,9 @@ async def _plan_page(
     changes: Sequence[str] = (),
     status: int = 422,
 ) -> Response:
-    """Return the page that edits a plan. `trouble` says why an edit was rejected.
+    """Return the page on which people edit a plan. `trouble` says why an edit was rejected.
 
-    `changes` says what somebody else has changed. `opened` is the present plan; None if it cannot be edited now.
+    `changes` says what somebody else has changed meanwhile. `opened` is the present plan; None if it cannot be edited.
     """
     row = await site.engine.journal.row(run)
     values: dict[str, Any] = {
@@ -210,9 +210,9 @@ async def show_made(interface: KindInterface, site: Site, request: Request, who:
 async def keep_made(
     interface: KindInterface, site: Site, request: Request, who: Principal, form: FormFields
 ) -> Response:
-    """Keep the edited text. If the form has `do=check`, only check the text.
+    """Store an edited text in the home. If the form has `do=check`, only check the text.
 
-    An invalid text is shown with its error.
+    An invalid text is shown again with its error.
     """
     kept = _kept_text(interface)
     text = form.text(kept.word)
@@ -243,9 +243,9 @@ async def _made_page(
     trouble: str = "",
     replaces: bool = False,
 ) -> Response:
-    """Return the page that edits a text.
+    """Return the page on which people edit a text.
 
-    `trouble` says why the text was not kept; it is empty if nothing is wrong.
+    `trouble` says why the text was not stored; it is empty if nothing is wrong.
     """
     row = await site.engine.journal.row(request.path_params["run"])
     values: dict[str, Any] = {

@@ -48,9 +48,9 @@ from runtime.core.ledger import Limit, Limits
 from runtime.models.watched import LiveReply
 
 ROWS_MAX = 200
-"""The largest number of rows of a result, and of a tree, that a page shows."""
+"""The largest number of rows that a page shows of one list, such as the steps or the model calls."""
 STEPS_OPEN = 30
-"""The largest number of steps of a plan that is shown open. A longer plan is collapsed."""
+"""The largest number of steps of a plan that the page shows expanded. A longer plan is shown collapsed."""
 SAID_MAX = 200
 """The largest number of messages and answers that a page shows. The newest are shown."""
 LISTS: Mapping[str, tuple[str, ...]] = {
@@ -59,13 +59,13 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "timeline": ("times", "outputs"),
     "search": ("tree", "calls"),
 }
-"""The tabs, with their lists that may have further pages. The address names the tab, and where each list begins."""
+"""The lists of each tab that are split into pages. The address has the tab, and the first row of each list."""
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:
     """Return the page of a run.
 
-    For a long run that is not in memory, the part that can be made from the run's row is sent first.
+    For a long run that is not in memory, first send the part of the page that needs only the run's row in the journal.
     """
     row = await site.engine.journal.row(request.path_params["run"])
     tab = request.query_params.get("tab", "plan")  # What is wrong is refused before anything is sent.
@@ -176,7 +176,7 @@ def _tab_part(request: Request, tab: str, parts: RunParts, lines: Sequence[Line]
 
 
 def _action_flags(site: Site, shown: ShownRun) -> dict[str, bool]:
-    """Return, for the template, which actions the page offers. A run that was moved has no actions."""
+    """Return the template values that say which actions the page offers. It offers no action for a moved run."""
     here = shown.moved_to is None
     common = shown.common
     over = shown.status == "finished"
@@ -200,7 +200,7 @@ def _forms(shown: ShownRun, *, begun: bool) -> list[str]:
 
 
 def _request_part(shown: ShownRun) -> dict[str, Any]:
-    """Return the first part of the page: the model, cost, task and limits, who started the run, and the messages."""
+    """Return the values of the page's first part: model, cost, task, limits, messages, and who started the run."""
     loaded = shown.loaded
     common = shown.common
     asked = loaded.kind.views.asked(loaded.state) if loaded.started else AskedFor()
@@ -227,14 +227,14 @@ def _request_part(shown: ShownRun) -> dict[str, Any]:
 
 
 def _timeline(shown: ShownRun, parts: RunParts, now: float) -> Timeline | None:
-    """Return the timeline of a run. If the run continues, the timeline ends at `now`."""
+    """Return the timeline of a run; None if it has none. If the run is not at its end, the timeline ends at `now`."""
     if parts.timeline is None or shown.status not in ("running", "waiting"):
         return parts.timeline
     return at_time(parts.timeline, max(now, shown.row.updated))
 
 
 def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[TimelineBar, LiveReply | None]]:
-    """Return the open calls of a run that is driven. Each call has its reply so far, if this process makes the call."""
+    """Return the open calls of a driven run. Each call has its reply so far if this process makes the call."""
     if (
         parts.timeline is None
         or shown.status not in ("running", "waiting")
@@ -247,9 +247,9 @@ def _under_way(site: Site, shown: ShownRun, parts: RunParts) -> list[tuple[Timel
 
 
 def _page_rows(request: Request, tab: str, rows: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Return one page of each list of a tab, by the name of the list.
+    """Return one page of each list in `rows`, by the name of the list.
 
-    The key `NAME_pages` has the addresses of the pages before and after the page.
+    For a list `steps`, the key `steps_pages` has the addresses of the previous and the next page.
     """
     values: dict[str, Any] = {}
     for name, all_rows in rows.items():
@@ -290,7 +290,7 @@ def _undriven_status(shown: ShownRun, *, hosts: bool) -> str:
 
 
 def _pages(run: str, tab: str, name: str, page: RowPage[Any]) -> tuple[str, str]:
-    """Return the addresses of the pages of rows before and after a page; empty for a page that does not exist."""
+    """Return the addresses of the previous and the next page of a list; empty for a page that does not exist."""
     address = f"/runs/{run}?tab={tab}&{name}="
     before = f"{address}{max(0, page.begin - ROWS_MAX)}" if page.begin else ""
     return before, f"{address}{page.end}" if page.end < page.total else ""

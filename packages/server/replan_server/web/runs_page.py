@@ -63,7 +63,7 @@ def _page_number(request: Request) -> int:
 
 
 def shown_row(row: RunRow, status: str) -> dict[str, Any]:
-    """Return a row in the form that the table shows. `status` is the run's status as people see it."""
+    """Return the values that the table of runs shows for a row. `status` is the status that people see."""
     label = status
     if status == "finished":
         label = row.detail  # Its outcome.
@@ -99,7 +99,7 @@ QUESTIONS_MAX = 50
 
 
 async def inbox(site: Site, request: Request, who: Principal) -> Response:
-    """Return the inbox page: the open questions, and the runs that are parked or held up."""
+    """Return the inbox page: the open questions, and the runs that are parked or cannot go on now."""
     number = _page_number(request)
     cursor = await cursor_of(site, "")
     question_page = await all_questions(site.reader, begin=number * QUESTIONS_MAX, limit=QUESTIONS_MAX)
@@ -138,7 +138,7 @@ async def show_question(site: Site, request: Request, who: Principal) -> Respons
 async def answer(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
     """Post the answer in a form, or a decline if the form has `do=decline`.
 
-    If the answer does not fit, show the form again.
+    If the answer does not fit the question, show the form again.
 
     The field `also` has the ids of equal questions that get the same answer. All answers are checked before any answer
     is recorded.
@@ -176,7 +176,7 @@ async def answer(site: Site, request: Request, who: Principal, form: FormFields)
 
 
 async def _equal_questions(site: Site, question: dict[str, Any], ids: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the open questions with these ids, each with the title of its run.
+    """Return the open questions with the given `ids`, each with the title of its run.
 
     Raises `HTTPException` if one of them is not open, or is not equal to `question`.
     """

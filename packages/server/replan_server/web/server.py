@@ -1,7 +1,7 @@
-"""The HTTP server: Hypercorn under trio, for HTTP/1.1 only, with limits for connections and for slow readers.
+"""The HTTP server: Hypercorn under trio. It speaks only HTTP/1.1, and limits connections and slow clients.
 
-The server listens on the loopback address. Behind a proxy, it may listen on another address, where it serves only the
-proxy.
+The server listens on the loopback address. Behind a proxy, it may listen on another address. There, it accepts only
+connections from the proxy.
 """
 
 import socket
@@ -38,14 +38,14 @@ CONNECTIONS_MAX = 64
 PROXY_CONNECTIONS_MAX = 1024
 """The largest number of open connections of a proxy, for all its users together."""
 SPARE_MAX = 16
-"""The largest number of connections beyond the other limits. Only health checks are answered over these connections."""
+"""The largest number of spare connections, beyond the other limits. Only health checks are answered over them."""
 HEALTH = ("/livez", "/readyz")
 HEAD_SECONDS = 10.0
 """The time limit in seconds for a client to send the head of its next request."""
 HEAD_BYTES_MAX = 16 * 1024
 """The largest number of bytes in the head of a request."""
 SEND_SECONDS = 30.0
-"""The time limit in seconds for a client to read a part of a response."""
+"""The time limit in seconds for a client to read one part (64 KiB) of a response."""
 TELL_SECONDS = 1.0
 """The time limit in seconds for an app to receive the message that its request has ended."""
 GRACE_SECONDS = 3.0
@@ -113,7 +113,7 @@ class _Connection:
         self.socket.close()
 
     def keep(self) -> None:
-        """Mark the client of the connection as known. To make room, connections of other clients are closed first."""
+        """Mark the client of the connection as known. Connections of unknown clients are closed first to make room."""
         self.is_known = True
 
 
@@ -131,7 +131,10 @@ class _Http1(H11Protocol):
             self.stream.app_put = partial(self._give, self.stream.app_put)
 
     async def _give(self, put: "Callable[[ASGIReceiveEvent], Awaitable[None]]", message: "ASGIReceiveEvent") -> None:
-        """Give the app a message: a part of the body, or the end of the request. The end cancels a waiting part."""
+        """Pass a message to the app: a part of the body, or the end of the request.
+
+        At the end of the request, no longer wait for the app to receive a part of the body.
+        """
         ended = message["type"] == "http.disconnect"
         if ended:
             self._giving.cancel()
@@ -195,11 +198,10 @@ class _Server(TCPServer):
 class Connections:
     """The open connections by address, at most `most` from one address.
 
-    If an address has `most` connections, a new connection closes an older one. The oldest connection without a known
-    client is closed. If all clients are known, the oldest connection without an open request is closed. A client is
-    known after it has sent a request with a session or a token. If all connections have requests in flight, up to
-    `SPARE_MAX` further connections are open, only for health checks. If all of these are open, a new connection closes
-    the oldest of them.
+    A client is known after it has sent a request with a session or a token. If an address has `most` connections, a new
+    connection closes the oldest connection of an unknown client. If all clients are known, it closes the oldest
+    connection without an open request. If all have open requests, the new connection is a spare one, over which only
+    health checks are answered. If `SPARE_MAX` spare connections are open, a new one closes the oldest of them.
     """
 
     def __init__(self, most: int) -> None:
@@ -209,9 +211,9 @@ class Connections:
 
     @contextmanager
     def count(self, peer: str, connection: _Connection) -> Iterator[bool]:
-        """Count a connection during a `with` block.
+        """Count `connection` as open during a `with` block.
 
-        Yield False if the connection may only be used for health checks.
+        Yield False if only health checks may be answered over it.
         """
         members = self._open.setdefault(peer, [])
         if len(members) >= self._most:
@@ -234,7 +236,7 @@ class Connections:
 
 
 def only(paths: Sequence[str], app: ASGIApp) -> ASGIApp:
-    """Return an app that serves only the given paths of another app.
+    """Return an app that passes only requests for `paths` to the other app.
 
     The returned app answers 503 for all other paths.
     """
@@ -256,7 +258,7 @@ async def serve(
     until: Callable[[], Awaitable[object]],
     trusted: Callable[[str], bool] | None = None,
 ) -> None:
-    """Serve an ASGI app on a socket until `until` returns. Then requests in flight have `GRACE_SECONDS` to end.
+    """Serve an ASGI app on a socket until `until` returns. Then wait at most `GRACE_SECONDS` for open requests.
 
     `trusted` tells whether an address belongs to the proxy. Connections from other addresses are closed before anything
     is read. If `trusted` is None, every address is served.

@@ -1,4 +1,4 @@
-"""Serves a home with the web server, and a host beside it, until a stop is requested."""
+"""Runs the web server of a home, and a host that drives the runs of the home, until a stop is requested."""
 
 import ipaddress
 from collections.abc import Callable
@@ -46,9 +46,10 @@ async def serve_home(
 ) -> None:
     """Serve the pages of a home until a stop is requested. With `hosts`, also drive the runs of the home.
 
-    `opened` is called when the server listens, with the one-time address, or with the public address of the `proxy`.
-    Without a proxy, `listen` must be the loopback address. With a `health_port`, health checks are also answered on
-    this port. Raises `UsageProblem` for an address that cannot be used, and the errors of `host`.
+    When the server listens, `opened` is called with the public address of the `proxy`, or with a one-time sign-in
+    address if there is no proxy. Without a proxy, `listen` must be the loopback address. With a `health_port`, health
+    checks are also answered on this port. Raises `UsageProblem` for an address that cannot be used, and the errors of
+    `drive_runs`.
     """
     check_listen(listen, proxy)
     listening = bind_socket(port, listen)
@@ -101,7 +102,7 @@ async def serve_home(
 
 
 def check_listen(listen: str, proxy: ProxyEntry | None) -> None:
-    """Raise `UsageProblem` for an address that other machines can reach, unless an authenticating proxy is named."""
+    """Raise `UsageProblem` if `listen` is not an IP address. Without a proxy, raise it for any address but `HOST`."""
     try:
         address = ipaddress.ip_address(listen)
     except ValueError:
@@ -142,7 +143,7 @@ def _leave(state: WebState) -> tuple[WebState, None]:
 
 
 def sign_in_addresses(store: Store, now: float) -> list[str]:
-    """Return a new one-time address for each server of a home. Raises `UsageProblem` if no server runs."""
+    """Return a new one-time sign-in address for each server of a home. Raises `UsageProblem` if none runs."""
     servers = [known for owner, known in store.read().servers.items() if not is_dead(owner)]
     if not servers:
         raise UsageProblem("no server of this home is running", place="--sign-in", hint="start a server: replan serve")

@@ -1,4 +1,4 @@
-"""The state that the pages and the API of one server share: sessions, the proxy, and kept parts of pages."""
+"""The state that the pages and the API of one server share: the sessions, the proxy, and cached parts of pages."""
 
 import hashlib
 import hmac
@@ -30,15 +30,15 @@ from replan_server.web.replies import ToolOutput, tool_outputs
 from replan_server.web.timeline import Timeline, timeline
 
 RUNS_MAX = 8
-"""The largest number of runs whose parts are kept. The parts that were used least recently are dropped first."""
+"""The largest number of runs whose page parts are cached. The least recently used parts are dropped first."""
 
 _MAKERS = trio.CapacityLimiter(1)
-"""Limits making parts in threads to one run at a time, because it takes a whole processor."""
+"""Lets only one thread at a time make page parts, because this work occupies a whole processor core."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunParts:
-    """The long parts of a run's page."""
+    """The parts of a run's page that are slow to make."""
 
     tree: Tree
     flow: Flow | None
@@ -50,7 +50,7 @@ class RunParts:
     calls: Sequence[str]
     """The nodes of the run's model calls, if the tree names no nodes; empty if the tree names nodes."""
     timeline: Timeline | None
-    """When the run's calls, tools, waits and questions began and ended; None before the first of these."""
+    """When the run's calls, waits and questions began and ended; None if the run has none of these yet."""
     outputs: Sequence[ToolOutput]
     lines: Sequence[Line]
     """The lines of the run's result, without the table of demands."""
@@ -59,13 +59,13 @@ class RunParts:
 
 
 class PartsMaker:
-    """Makes the parts of runs, and keeps the parts that were used last."""
+    """Makes the page parts of runs, and caches the most recently used ones."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[Hashable, RunParts]] = OrderedDict()
 
     async def parts(self, shown: ShownRun) -> RunParts:
-        """Return the long parts of a run's page.
+        """Return the page parts of a run.
 
         The parts depend only on the run's records, its status and the unread messages of its inbox.
         """
@@ -83,7 +83,7 @@ class PartsMaker:
 
 
 async def _make_aside(shown: ShownRun) -> RunParts:
-    """Return the parts of a run. The parts of a long run are made in a thread, so that other tasks need not wait."""
+    """Return the page parts of a run. For a long run, they are made in a thread, so that other tasks need not wait."""
     if shown.loaded.seq <= AT_ONCE_MAX:
         return _make_parts(shown)
     return await trio.to_thread.run_sync(_make_parts, shown, limiter=_MAKERS)
@@ -107,10 +107,10 @@ _USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?")
 
 
 def _user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
-    """Return the user of a request through the proxy.
+    """Return the user whom the proxy names in the headers of a request.
 
-    Return None if the request names no user, several users, or a user without rights. `key` signs the CSRF token in the
-    user's forms.
+    Return None if the headers name no user, several users, or a user without rights. `key` is the secret from which the
+    CSRF token of the user's forms is made.
     """
     named = headers.getlist(proxy.user_header)
     if len(named) != 1 or not _USER.fullmatch(named[0]) or not key:
@@ -124,7 +124,7 @@ def _user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
 
 
 def with_key(state: WebState) -> tuple[WebState, str]:
-    """Return the state with the key that signs forms, and the key itself. The key stays the same after a restart."""
+    """Return the state with the secret of CSRF tokens, and the secret itself. It stays the same after a restart."""
     key = state.form_key or secrets.token_urlsafe(32)
     return state.model_copy(update={"form_key": key}), key
 
@@ -157,7 +157,7 @@ class Site(Service):
 
     @property
     def hosts_named(self) -> frozenset[str]:
-        """The values of `Host` under which pages are served."""
+        """The values of the header `Host` for which pages are served."""
         return frozenset((f"{self.name}:{self.port}" if self.proxy is None else self.proxy.host,))
 
     @property
@@ -185,6 +185,6 @@ class Site(Service):
         return not self.has_token(who)
 
     def cookie_header(self, session: str) -> str:
-        """Return the header that sets the session's cookie. For an empty id, the header removes the cookie."""
+        """Return the header that sets the session's cookie. If `session` is empty, the header removes the cookie."""
         age = int(SESSION_SECONDS) if session else 0
         return f"{self.cookie}={session}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict"

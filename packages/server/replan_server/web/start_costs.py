@@ -1,7 +1,7 @@
-"""The cost and the workflow of a run, for the form that starts it. Both are updated when the fields change.
+"""The part of a start form that explains the cost and the workflow of the run that the form would start.
 
-The form gets both with a GET request, which starts nothing and does not count as a write. Without scripts, a button
-shows the form again.
+A script gets this part with a GET request when a field changes. The request starts nothing, and does not count as a
+write. Without scripts, a button shows the form again.
 """
 
 from dataclasses import dataclass, replace
@@ -45,14 +45,14 @@ class WorkflowExplained:
 
 @dataclass(frozen=True, slots=True)
 class StartCost:
-    """The cost of the run that the fields of a form describe."""
+    """The cost of the run that a form would start."""
 
     rows: tuple[tuple[str, str], ...] = ()
-    """The model, the largest number of calls and the largest cost, with labels; empty if there is a problem."""
+    """Labels and texts: the model, the largest number of calls and the largest cost. Empty if `trouble` is set."""
     trouble: str = ""
     """Why the run cannot be started; empty if it can be started."""
     lacking: str = ""
-    """What is missing before the run can start; empty if nothing is missing."""
+    """A sentence about the model that the run lacks; empty if it has a model or needs none."""
     workflow: WorkflowExplained | None = None
     """The chosen workflow; None for a kind of run without workflows."""
 
@@ -100,10 +100,10 @@ def _lacking_model(kind: str) -> str:
 
 
 def model_labels(site: Site, kind: str) -> dict[str, str]:
-    """Return the label of each model that a run may have: its name, and the model behind it if that differs.
+    """Return a label for each choice of a model in a form: its name, and the model if that has another name.
 
-    The home's own model is left out if the settings name no model. For executions, which need no model, its label is
-    `none`.
+    If the settings name no model, the choice `DEFAULT` is missing. In the form of an execution, which needs no model,
+    its label is then `none`.
     """
     labels: dict[str, str] = {}
     templates = _takes_templates(kind)
@@ -122,12 +122,12 @@ def model_labels(site: Site, kind: str) -> dict[str, str]:
 
 
 def explain_workflows(site: Site) -> tuple[WorkflowExplained, ...]:
-    """Return all workflows that clients may order, with their explanations."""
+    """Return an explanation of each workflow that clients may choose."""
     return tuple(_explain_workflow(site, name) for name in site.offer.workflows)
 
 
 def _explain_workflow(site: Site, name: str) -> WorkflowExplained:
-    """Return one workflow with its explanation. Raises `UsageProblem` for an unknown name."""
+    """Return the explanation of a workflow. Raises `UsageProblem` for an unknown name."""
     path = site.offer.workflow_path(name)
     try:
         workflow, _, _ = read_workflow(path, site.offer.root)
@@ -154,7 +154,7 @@ def _planning_rows(site: Site, workflow: str, wanted: ModelAndLimits) -> tuple[t
 
 
 def _rows(site: Site, wanted: ModelAndLimits, usual_calls: int) -> tuple[tuple[str, str], ...]:
-    """Return the rows for a run whose calls are bounded only by its limits."""
+    """Return the rows of `StartCost` for a run whose number of calls is bounded only by its limits."""
     limits, environment = site.offer.limits_of(wanted, usual_calls), site.engine.environment
     choice = site.offer.choice_of(wanted.model, environment)
     price = price_for(choice, site.offer.config, environment, site.now())

@@ -1,4 +1,4 @@
-"""The pages that start a run: a form for each kind. If the address names a run, its values fill the form."""
+"""The pages that start a run: a form for each kind of run. If the address names a run, its values fill the form."""
 
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -36,12 +36,12 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "planning": ("problem", "workflow", "strict", "model", *LIMITS),
     "execution": ("plan_of", "tools", "model", *LIMITS),
 }
-"""The fields that keep their values when a form is shown again, by kind, for the kinds that need no plug-in."""
+"""For each kind that needs no plug-in, the fields that keep their values when the form is shown again."""
 PAGE = replace(HTTP, noun="field", whole="form")
 InputForm = Literal["choice", "switch", "values", "text", "line"]
-"""How a field of an order is drawn. `values` has a line `NAME = VALUE` for each value."""
+"""How a form shows a field of an order. A field shown as `values` has a line `NAME = VALUE` for each value."""
 LINE_MAX = 200
-"""The largest number of characters of a text that is typed on one line."""
+"""The longest text, in characters, that people type into an input of one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ async def start_of_kind(
 
 
 def _order_in_form(interface: KindInterface, form: FormFields) -> BaseModel:
-    """Return the order of a kind's run in a form. Raises `UsageProblem`, whose place is the wrong field."""
+    """Return the order for a run of a kind from a form. Raises `UsageProblem`, whose place is the wrong field."""
     values: dict[str, Any] = {}
     for name, drawn_as in _input_forms(interface).items():
         text = form.text(name)
@@ -175,7 +175,7 @@ def _order_inputs(interface: KindInterface, offer: ServerOffer) -> Iterator[Orde
         names = interface.names.get(name)
         hint = spec.description or ""
         if form == "values":
-            hint = "Write a line NAME = VALUE for each" + (f", such as {spec.examples[0]}." if spec.examples else ".")
+            hint = "Write a line `NAME = VALUE` for each" + (f", such as {spec.examples[0]}." if spec.examples else ".")
         yield OrderInput(
             name,
             spec.title or name.replace("_", " ").capitalize(),
@@ -188,7 +188,7 @@ def _order_inputs(interface: KindInterface, offer: ServerOffer) -> Iterator[Orde
 
 
 async def start_execution(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Start the execution of a proved plan, if the server allows that."""
+    """Start the execution of a proved plan, if this server may execute plans."""
     del request
     site.check_execute()
 
@@ -239,7 +239,7 @@ def form_of(loaded: Loaded) -> str:
 
 
 def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
-    """Return the form values that start another run like `loaded`, without names that clients may not use."""
+    """Return the form values that start another run like `loaded`, without names that clients must not use."""
     order = loaded.kind.views.asked(loaded.state)
     common = loaded.kind.run_state(loaded.state)
     values = {"problem": order.text, "plan_of": loaded.kind.made_from(loaded.state)}
@@ -258,7 +258,7 @@ def _fields_of(site: Site, loaded: Loaded) -> dict[str, str]:
 
 
 def _limits_as_text(limits: Limits) -> dict[str, str]:
-    """Return limits of a run in the form in which people type them, without the deadline, which is past or near."""
+    """Return the limits of a run as people type them. The deadline is left out, because it is in the past or near."""
     shown = {name: spec for name, spec in LIMITS.items() if spec.key != "deadline" and spec.unit != "switch"}
     values = {name: getattr(limits, spec.key, None) for name, spec in shown.items()}
     return {name: shown[name].typed(value) for name, value in values.items() if value is not None}

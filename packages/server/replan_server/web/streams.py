@@ -1,12 +1,14 @@
-"""The streams of server-sent events that keep pages current.
+"""The streams of server-sent events that tell open pages when to load their content again.
 
-The event `at` has the cursor at which a stream begins. The event `changed` says that the run or the home has changed,
-and `gone` says that the run was deleted. The id of an event is a cursor. A cursor has the run, the number of its last
-record, and a hash of facts that have no record, such as a driver's end. A client that reconnects sends its last
-cursor, so nothing is missed. Each page contains the cursor of its content.
+A cursor names a state of a run. It has the run's id, the number of its last record, and a hash of facts without a
+record, such as its driver. The cursor of the whole home is a hash. Each page contains the cursor of its content.
 
-The event `reply` has no id, because no record contains it. The event has the last part of a reply in progress, if this
-process makes the call.
+The id of an event is a cursor. The event `changed` says that the run or the home has changed, and `gone` that the run
+was deleted. The first event is `at` if the browser sends no cursor, or a cursor that is still current. A browser that
+reconnects sends its last cursor, so it misses no change.
+
+The event `reply` has the last part of a reply in progress, if this process makes the call. The event has no id, because
+no record contains it.
 """
 
 import hashlib
@@ -41,7 +43,7 @@ RETRY_MILLISECONDS = 1000
 
 
 async def live(site: Site, request: Request, who: Principal) -> Response:
-    """Return the stream of one run; without a run, the stream of the whole home."""
+    """Return the stream of the run in the query; if the query names no run, the stream of the whole home."""
     run = request.query_params.get("run", "")
     if run and not RUN_ID.fullmatch(run):
         raise HTTPException(404, "no such run")
@@ -56,7 +58,7 @@ async def live(site: Site, request: Request, who: Principal) -> Response:
 class EventStream(Response):
     """A response of server-sent events.
 
-    The response ends when one of its generators ends, or when the client has gone.
+    The response ends when one of its `sources` ends, or when the client has disconnected.
     """
 
     def __init__(self, place: Place, *sources: AsyncGenerator[str, None]) -> None:
@@ -65,7 +67,7 @@ class EventStream(Response):
         self._place, self._sources, self._sending = place, sources, trio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send each event as soon as a generator yields it."""
+        """Send each event as soon as one of the sources yields it."""
         del scope
         with self._place:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
@@ -134,7 +136,7 @@ async def _replies(site: Site, who: Principal, run: str) -> AsyncGenerator[str, 
 async def cursor_of(site: Site, run: str) -> str:
     """Return the cursor of a run, or of the home for an empty id.
 
-    Call this function before the data of the page are read.
+    Get the cursor before the data of the page, so that no later change is missed.
     """
     if run:
         return cursor_at(await site.engine.journal.row(run))

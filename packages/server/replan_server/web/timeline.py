@@ -1,4 +1,4 @@
-"""The timeline of a run: a lane for each step or tool, with bars for calls, tools, waits and questions. Pure."""
+"""The timeline of a run: a lane for each step or tool, with bars for calls, waits and questions. Pure."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ LEAST = 2
 
 @dataclass(frozen=True, slots=True)
 class TimelineBar:
-    """One call of a model or tool, wait, question or warning about a limit."""
+    """A model call, a tool call, a wait, a question, or a warning about a limit."""
 
     lane: str
     kind: str
     """`call`, `tool`, `wait`, `question` or `warning`."""
     name: str
-    """The id of a call; for other kinds, the subject in a few words."""
+    """The id of a model call or a question, the node of a tool call, or the text of a wait or a warning."""
     begin: float
     end: float | None = None
     """When the bar ended; None while it is under way."""
@@ -47,22 +47,22 @@ class TimelineBar:
     """How the bar ended if it did not succeed; empty if it succeeded."""
     used: Amount = ZERO
     node: str = ""
-    """The node of a call, with which the page makes a link to the attempt; empty for other kinds."""
+    """The node of a model call, for the link to its attempt; empty for other kinds."""
 
     @property
     def words(self) -> str:
-        """The name in words."""
+        """The bar's `name` in words."""
         return in_words(self.name)
 
     @property
     def lane_words(self) -> str:
-        """The step or the tool in words."""
+        """The step or the tool of the bar's lane, in words."""
         return step_in_words(self.lane)
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineRow:
-    """A bar in words. The words are made when the row is shown, because a page shows few of thousands of rows."""
+    """A bar as a row of a table. Its texts are made when it is shown, because a page shows few of many rows."""
 
     bar: TimelineBar
     run_begin: float
@@ -82,7 +82,7 @@ class TimelineRow:
 
     @property
     def cost(self) -> str:
-        """The tokens and the cost of the bar; empty if it has neither."""
+        """The tokens and the money that the bar's call has used; empty if it has used neither."""
         return _cost(self.bar.used, self.price_known)
 
 
@@ -125,7 +125,7 @@ class Timeline:
 
 
 def timeline(records: Iterable[Record[Any]], outstanding: Collection[str], *, price_known: bool) -> Timeline | None:
-    """Return the timeline of a run; None if it has no bars. Calls and waits that are not `outstanding` have ended."""
+    """Return the timeline of a run; None if it has no bars. Calls and waits not in `outstanding` have ended."""
     bars, begin, last = _bars(records, outstanding)
     if not bars:
         return None

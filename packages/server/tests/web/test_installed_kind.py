@@ -26,7 +26,7 @@ async def test_the_form_has_the_fields_of_the_order_and_starts_a_run_once(web):
     assert '<textarea id="topic" name="topic" rows="3" required' in page
     assert '<option value="haiku">haiku</option>' in page
     assert '<input type="checkbox" name="rhymes" value="yes">' in page
-    assert "Write a line NAME = VALUE for each, such as dew = wet grass." in page
+    assert "Write a line `NAME = VALUE` for each value, such as dew = wet grass." in page
     assert "3 calls, the limit" in page
     form = {"topic": "the sea", "style": "haiku", "rhymes": "yes", "words": "dew = wet grass", "model": "poet"}
     started = await web.post("/new/poem", {**form, "max_calls": "2"})

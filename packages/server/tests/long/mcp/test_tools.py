@@ -141,8 +141,8 @@ async def test_the_list_of_runs_takes_conditions_an_order_and_pages(tmp_path, mo
             "?kind=none": "kind: there is no such kind",
             "?sort=colour": "sort: there is no such sort (newest, changed, calls, cost)",
             "?cost=-1": "cost: this is not an amount in dollars (a number such as 0.05)",
-            "?page=x": "page: this is not the number of a page (the first page is 0)",
-            "?colour=red": "colour: there is no such condition (status, q, kind, cost, sort, page)",
+            "?page=x": "page: this is not a page number (the first page is 0)",
+            "?colour=red": "colour: runs cannot be selected by this name (status, q, kind, cost, sort, page)",
         }
         for query, text in refusals.items():
             with pytest.raises(MCPError, match=re.escape(text)):
