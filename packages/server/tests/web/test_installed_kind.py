@@ -26,7 +26,7 @@ async def test_the_form_has_the_fields_of_the_order_and_starts_a_run_once(web):
     assert '<textarea id="topic" name="topic" rows="3" required' in page
     assert '<option value="haiku">haiku</option>' in page
     assert '<input type="checkbox" name="rhymes" value="yes">' in page
-    assert "Write a line `NAME = VALUE` for each value, such as dew = wet grass." in page
+    assert "Write a line `NAME = VALUE` for each, such as dew = wet grass." in page
     assert "3 calls, the limit" in page
     form = {"topic": "the sea", "style": "haiku", "rhymes": "yes", "words": "dew = wet grass", "model": "poet"}
     started = await web.post("/new/poem", {**form, "max_calls": "2"})
@@ -54,7 +54,7 @@ async def test_the_run_is_shown_asked_about_and_started_again(web):
     [
         ("topic", "", "topic: the field is missing (needed: topic)"),
         ("style", "epic", "style: this server offers no style &#39;epic&#39;"),
-        ("words", "x", "gives no value"),
+        ("words", "x", "has no value"),
         ("max_calls", "many", "max_calls: &#39;many&#39; is not a number"),
     ],
 )

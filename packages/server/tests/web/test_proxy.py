@@ -84,7 +84,7 @@ async def test_without_a_known_user_every_page_is_refused(tmp_path):
             for path in ("/", "/runs", "/new", "/live", "/questions/abc/q1", "/runs/abc/export/json"):
                 answer = await stranger.get(path)
                 assert answer.status_code == 403, path
-                assert "the proxy names no user" in answer.text
+                assert "does not name a user of this server" in answer.text
             assert (await stranger.post("/runs", {"problem": PROBLEM}, csrf="x")).status_code == 403
 
 
