@@ -1,7 +1,9 @@
-"""Reads attached files, and from a repository the file list and the files that the problem names.
+"""Reads the files that a user attaches to a problem.
 
-The sizes are limited, and secrets are removed. Nothing in a repository is executed. git lists the files with a
-temporary data folder, so hooks and settings of the repository have no effect.
+From a repository, reads the list of its files and the files that the problem names.
+
+The size of each attachment is limited, and texts that look like secrets are removed from it. Nothing in a repository is
+executed: Replan gives git an empty git directory, so the hooks and settings of the repository have no effect.
 """
 
 import os
@@ -19,13 +21,16 @@ from runtime.core.errors import UsageProblem
 from runtime.logs.redact import MARK, Redactor, secrets_in
 
 LISTED_MAX = 1_000
-"""The largest number of paths in a listing. If there are more paths, the paths of the upper folders are kept."""
+"""The largest number of paths in a list of files. If there are more paths, the paths with the fewest folders are kept.
+"""
 NAMED_MAX = 20
-"""The largest number of files of a repository that are attached because the text names them."""
+"""The largest number of files of a repository that are attached because the problem's text names them."""
 SECRET_BYTES_MAX = 4096
-"""The number of bytes that are read beyond the limit, so that a secret at the limit is recognised as a whole."""
+"""The number of bytes that are read beyond an attachment's size limit. So a secret is recognised even if the limit cuts
+it.
+"""
 GIT_SECONDS = 20.0
-"""How long git may look for files, in seconds."""
+"""The time limit of each git command, in seconds."""
 
 _PATH = re.compile(r"[\w.@+-]*(?:[\\/][\w.@+-]+)+|[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]\w{0,9}")
 """A pattern for file names in a text: a word with a slash, or a name with a suffix."""
@@ -44,10 +49,11 @@ class Attached:
 
 
 def attach(files: Sequence[str], repository: str | None, problem: str) -> Attached:
-    """Read the named files, and from a repository the list of its files and the files that the problem names.
+    """Read `files`. From `repository`, read the list of its files and the files that the text `problem` names.
 
-    Raises `UsageProblem` for a file that is missing, is not text, or has a name of files with secrets. It is also
-    raised if `repository` is not a folder, and for more than `ATTACHMENTS_BYTES_MAX` in total.
+    Raises `UsageProblem` for a file that is missing, is not text, or has a name such as `.env`, because it may contain
+    secrets. Also raises `UsageProblem` if `repository` is not a folder, and if all attachments together exceed
+    `ATTACHMENTS_BYTES_MAX`.
     """
     redactor = Redactor(secrets_in(os.environ))
     attachments = [_file(Path(name), name, redactor) for name in dict.fromkeys(files)]
@@ -84,7 +90,11 @@ def check_sizes(attachments: Sequence[Attachment], place: str) -> int:
 
 
 def read_upload(name: str, data: bytes, redactor: Redactor) -> Attachment:
-    """Return an attachment with the text of a file, cut to the limit and without secrets. Raises `UsageProblem`."""
+    """Return an attachment with the text of an uploaded file.
+
+    The text is cut to `ATTACHMENT_BYTES_MAX`, and secrets are removed from it. Raises `UsageProblem` for binary data,
+    and for a name such as `.env`.
+    """
     _check_name(name, name)
     return _attachment(name, data[: ATTACHMENT_BYTES_MAX + SECRET_BYTES_MAX], len(data), redactor)
 
@@ -150,7 +160,7 @@ def _list_files(repository: str) -> list[str]:
 
 
 def _run(command: Sequence[str], folder: Path) -> bytes:
-    """Run git, and return its output. Environment variables that may name another repository are removed."""
+    """Run git, and return its output. git gets no variable `GIT_*`, because it could name another repository."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     done = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, timeout=GIT_SECONDS)  # noqa: S603 -- git itself, with paths of the user
     return done.stdout

@@ -29,7 +29,7 @@ class Changes:
     """The changes that a person makes to a run."""
 
     limits: RunLimits = field(default_factory=RunLimits)
-    """The new limits of the whole run. Amounts that are already used count. The deadline counts from now."""
+    """The new limits of the whole run, including the amounts that it has already used. The deadline counts from now."""
     model: str | None = None
     """The new model in the form of `--model`; None if it does not change."""
     strict: bool = False
@@ -49,7 +49,7 @@ async def post_changes(
 ) -> Posted:
     """Post changes to a run. Raises `UsageProblem` for invalid values, with the name of the limit as its `place`.
 
-    `key` is the same as for `Engine.tell`. If the same changes were posted with the same key before, the result is
+    `key` is the same as for `Engine.tell`. If the same changes were posted earlier with the same key, the result is
     `duplicate`, even if the deadline differs.
     """
     with name_limits():
@@ -63,7 +63,7 @@ async def post_changes(
 
 @contextmanager
 def name_limits() -> Iterator[None]:
-    """Replace the `place` of each `UsageProblem` in the block: the key of a limit in the inbox by the limit's name."""
+    """In each `UsageProblem` of the block, replace a `place` that is a limit's key in the inbox by the limit's name."""
     try:
         yield
     except UsageProblem as problem:
@@ -90,15 +90,16 @@ def message_of(changes: Changes, result: RunResult, now: float, environment: Map
 
 
 CANCEL_SECONDS = 5.0
-"""How long a cancel waits for the process that drives the run to read the message, in seconds."""
+"""How long `cancel_run` waits until the process that drives the run has read the message, in seconds."""
 
 
 async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
     """Post the message that cancels a run, and wait up to `CANCEL_SECONDS` for its end. Return whether it has ended.
 
-    If nobody drives the run, this process ends it. Otherwise the process that drives the run reads the message, perhaps
-    later. Raises `UsageProblem` for a run that has already finished, or that ends in another way first. The hint of the
-    error contains `shown_by`, the command that shows the run. Raises the errors of `Engine.cancel`.
+    If no process drives the run, this process ends it. Otherwise, the process that drives the run ends it, perhaps
+    after this function has returned. Raises `UsageProblem` for a run that has already finished, or that ends in another
+    way before it reads the message. The hint of the error contains `shown_by`, the command that shows the run. Raises
+    the errors of `Engine.cancel`.
     """
     hint = f"{shown_by or f'`{program()} show {run}`'} shows its result"
     row = await engine.journal.row(run)
@@ -124,7 +125,10 @@ WHY_MAX = 500
 
 
 async def record_crash(engine: Engine, run: str, error: Exception) -> None:
-    """Record that an unexpected error of the driver has ended a run. Call this only if no process drives the run."""
+    """Record that a run stopped because its driver raised an unexpected error.
+
+    Call this only if no process drives the run.
+    """
     reason = _redact(engine, f"driver: {type(error).__name__}: {error}".splitlines()[0])
     await _record(engine, run, Crashed("", engine.clock.now(), reason))
 

@@ -1,4 +1,7 @@
-"""Opens the models, the actors and the supervisor of a run. Drives child runs, and concludes runs that were driven."""
+"""Opens the models, the actors and the supervisor of a run. Drives child runs.
+
+Returns the result of each run that was driven.
+"""
 
 import json
 import os
@@ -55,22 +58,19 @@ from runtime.models.watched import LiveReplies, WatchedModel
 from runtime.process.identity import identity, is_dead
 
 FRESH_SECONDS = 900.0
-"""How long other waiting runs use the answer of one probe of a provider, in seconds."""
+"""How long the answer of one probe of a provider counts for all runs that wait for this provider, in seconds."""
 
 
 @dataclass(frozen=True)
 class Opener(RunPoster):
-    """Has everything that is needed to drive the runs of one journal.
-
-    Opens the models, actors and supervisor of one run.
-    """
+    """Opens the models, the actors and the supervisor of each run of one journal."""
 
     journal: Journal[Any]
     """The journal, opened with `kinds.codecs`."""
     registry: Registry = field(default_factory=Registry)
-    """The guards and generators that runs may name."""
+    """The guards and generators that the workflows of runs may name."""
     clock: Clock = field(default_factory=SystemClock)
-    """The clock of this process. It gives the times of runs and calls. Leases and days use the journal's clock."""
+    """The clock of this process, for the times of runs and calls. Leases and daily budgets use the journal's clock."""
     root: Path = field(default_factory=data_root)
     """The folder of the shipped `configs/` and `prompts/`."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -78,7 +78,7 @@ class Opener(RunPoster):
     kinds: Kinds = field(default_factory=Kinds)
     threads: bool = True
     limiter: CallLimiter = field(default_factory=CallLimiter)
-    """The limits for the calls in flight, to each provider and for each run."""
+    """Limits the number of calls in flight to each provider, and the number of calls in flight of each run."""
     servers: Servers = field(default_factory=lambda: Servers(refusals=read_refusals(data_root())))
     """What the home knows about the servers of models, such as rate limits and refused parameters."""
     wakeup: WakeUp = field(default_factory=NoWakeUp)
@@ -91,9 +91,11 @@ class Opener(RunPoster):
     by: str = ""
     """Who starts new runs, such as `cli`. New runs record this text in the field `by` of `actors.run.waits.Started`."""
     asks: bool = False
-    """Whether somebody can answer the questions of new runs. If so, new runs by default ask a question at a limit."""
+    """Whether somebody can answer the questions of new runs. If so, a new run that reaches a limit asks a question by
+    default.
+    """
     turns: Turns | None = None
-    """The turns of a host's runs for model calls; None if the runs do not take turns."""
+    """Decides which run of a host makes the next model call; None if the runs do not take turns."""
     models: Shared | None = None
     """The models that runs share; None if each run opens its own model."""
     replies: LiveReplies = field(default_factory=LiveReplies)
@@ -119,7 +121,7 @@ class Opener(RunPoster):
     ) -> AsyncIterator[Supervisor[Any, Any, Any]]:
         """Open the models and the actors of a run that has begun, and yield its supervisor.
 
-        They are closed after the block.
+        The models and the actors are closed after the block.
 
         `used` has the number of the run's replies so far, by purpose. The other arguments are the same as for
         `supervisor`.
@@ -151,9 +153,9 @@ class Opener(RunPoster):
 
     @asynccontextmanager
     async def model(self, name: str | None, used: Mapping[str, int]) -> AsyncIterator[Any]:
-        """Open a model by its name, and yield it; None yields None.
+        """Open the model `name`, and yield it. If `name` is None, yield None.
 
-        `used` has the number of the run's replies, by purpose.
+        `used` has the number of the run's replies so far, by purpose.
         """
         if name is None:
             yield None
@@ -231,7 +233,7 @@ class Opener(RunPoster):
 
         `model` is an open model, and `model_name` is its name in the form of `--model`.
 
-        Both are None for a run without a model. `others` are the names of the models that the run's steps use.
+        Both are None for a run without a model. `others` has the names of the models of the run's steps.
         """
         plain_model: Any = model.model if isinstance(model, WatchedModel) else model
         plain_model = plain_model.probed_model if isinstance(plain_model, RoutedModel) else plain_model
@@ -274,8 +276,8 @@ class Opener(RunPoster):
     ) -> Any | None:
         """Drive a child run of a run that this process drives (`actors.run.kind.DriveChild`).
 
-        `parent_model` has the names of the parent run's models, and the open model. A child run with the same models
-        uses the same open model.
+        `parent_model` has the names of the parent run's models, and the open model. If the child run has the same
+        models as its parent run, it uses the parent run's open model.
         """
 
 
@@ -290,12 +292,12 @@ HELD_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Driver(Opener):
-    """Drives child runs, and concludes runs that were driven."""
+    """Drives child runs. Returns the result of each run that was driven."""
 
     async def conclude(
         self, run: str, kind: AnyKind, state: Any, ending: Ending, options: DriveOptions
     ) -> RunResult | None:
-        """Return the result of a run after it was driven. If its end is final, its child runs are ended too.
+        """Return the result of a run after it was driven. If the end of the run is final, end its child runs too.
 
         Return None if the run must be driven again at once, with a new model or a new guard after a change.
         """
@@ -308,7 +310,7 @@ class Driver(Opener):
         return self.view(run, kind, state, status_at_rest(kind, state, ending))
 
     async def end_cancelled(self, run: str) -> RunResult:
-        """Cancel a run that nobody drives, like `finish_cancelled`. The run may be a child run."""
+        """Cancel a run or a child run that no process drives. Do this in the same way as `finish_cancelled`."""
         loaded = await self.read(run)
         if not loaded.started or loaded.finished:
             await self.cancel_children(loaded.kind, run, loaded.state)
@@ -327,7 +329,7 @@ class Driver(Opener):
     ) -> Any | None:
         """Drive a child run.
 
-        If an earlier driver of the parent run begins the child run at the same time, try again.
+        If another process begins the child run at the same time, try again.
         """
         while True:
             try:
@@ -407,7 +409,7 @@ class Driver(Opener):
     async def cancel_children(self, kind: AnyKind, run: str, state: Any) -> None:
         """If the end of a run is final, end its child runs.
 
-        If the journal fails for a while, the error is only logged. The next `resume` of the run ends the remaining
+        If the journal cannot be used now, the error is only logged. The next `resume` of the run ends the remaining
         child runs.
         """
         common = kind.run_state(state)
@@ -425,7 +427,10 @@ class Driver(Opener):
 
 @asynccontextmanager
 async def _telling(child: ChildRun) -> AsyncIterator[Callable[[Record[Any], Any], None]]:
-    """Yield a function for the records of a child run. It sends the warnings about limits to the parent run."""
+    """Yield a function to call with each record of a child run.
+
+    The function sends warnings about limits to the parent run.
+    """
     try:
         async with trio.open_nursery() as nursery:
 
@@ -440,9 +445,10 @@ async def _telling(child: ChildRun) -> AsyncIterator[Callable[[Record[Any], Any]
 
 
 def _is_driven_again(common: RunState[Any], child: ChildRun, *, at_once: bool) -> bool:
-    """Return whether a finished child run is driven again: it has failed, or it has a new deadline.
+    """Return whether a child run that has finished must be driven again.
 
-    A child run and its parent run have the same deadline. Either of them may end first.
+    This is so if a person resumes the parent run (`at_once`) after the child run has failed. It is also so if the child
+    run has ended at its deadline, and the parent run has a new deadline.
     """
     end, ends_at = common.finished, common.ledger.ends_at
     if end is None or end.reopened_by == "resume":

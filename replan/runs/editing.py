@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from replan.runs.driving import Opener
 
 KEY = f"{EDIT}:"
-"""The prefix of an edit's key in the inbox. The number of the edit follows. Of two edits with the same number, the
-first counts.
+"""The prefix of an edit's key in the inbox. After the prefix, the key has the number of the edit. If two edits have the
+same number, only the first has an effect.
 """
 
 
 class EditRejected(UsageProblem):
-    """Raised if the guards reject an edited plan, or if it drops demands."""
+    """Raised if the guards reject an edited plan, or if no step of the plan meets a demand of the text any more."""
 
     def __init__(self, run: str, findings: tuple[Finding, ...]) -> None:
         self.findings = findings
@@ -53,7 +53,7 @@ class EditRejected(UsageProblem):
 
     @property
     def demands(self) -> tuple[Finding, ...]:
-        """The findings about dropped demands, if there are no others. A person may agree to drop the demands."""
+        """The findings, if all are about dropped demands, which a person may agree to; otherwise empty."""
         dropped = tuple(item for item in self.findings if item.code == Code.EDIT_DROPS_DEMAND)
         return dropped if len(dropped) == len(self.findings) else ()
 
@@ -69,7 +69,7 @@ class EditedMeanwhile(UsageProblem):
 
 @dataclass(frozen=True)
 class OpenPlan(ABC):
-    """The plan of a run that a person has opened, or the remaining part of the plan."""
+    """A plan that a person has opened: the plan of a planning run, or the remaining part of an execution's plan."""
 
     run: str
     revision: int
@@ -84,7 +84,10 @@ class OpenPlan(ABC):
 
     @property
     def approvals(self) -> tuple[str, ...]:
-        """The steps that wait for a person's approval. The message with the edit may approve them too."""
+        """The ids of the steps that wait for a person's approval.
+
+        The person may approve the edited plan and these steps in one message.
+        """
         return ()
 
     @property
@@ -102,17 +105,17 @@ class OpenPlan(ABC):
 
     @abstractmethod
     def changes_since(self, revision: int) -> list[str]:
-        """Return the changes since a revision, as lines of a difference."""
+        """Return the changes of the plan since a revision, as lines of a diff."""
 
     @abstractmethod
     def judge(self, value: Mapping[str, Any], dropped: Collection[str] = ()) -> Mapping[str, Any]:
         """Judge an edited plan, a JSON object. `dropped` has the ids of the demands that the person agrees to drop.
 
-        Return further keys for the inbox message with the edit. Raises `EditRejected`.
+        Return the keys, besides the plan, of the inbox message that posts the edit. Raises `EditRejected`.
         """
 
     def check_revision(self, revision: int | None) -> None:
-        """Raise `EditedMeanwhile` if the person has opened another revision of the plan."""
+        """Raise `EditedMeanwhile` if `revision`, which the person has opened, is not the plan's current revision."""
         if revision != self.revision:
             raise EditedMeanwhile(self.run, f"it is revision {self.revision} now", self.changes_since(revision or 0))
 
@@ -143,7 +146,7 @@ class OpenRest(OpenPlan):
 
     @property
     def about(self) -> Iterator[str]:
-        """The lines that tell the person what is done, and what every plan must keep."""
+        """The lines that tell the person which steps are done, and what every plan must keep."""
         yield f"The remaining plan of run {self.run}, revision {self.revision}. Comments are ignored."
         if done := [step for step, result in self.state.results.items() if result.outcome == "ok"]:
             yield f"Done: {', '.join(done)}."
@@ -152,11 +155,14 @@ class OpenRest(OpenPlan):
 
     @property
     def approvals(self) -> tuple[str, ...]:
-        """The steps that wait for a person's approval. The message with the edit may approve them too."""
+        """The ids of the steps that wait for a person's approval.
+
+        The person may approve the edited plan and these steps in one message.
+        """
         return rest_edits.waiting_approvals(self.state)
 
     def changes_since(self, revision: int) -> list[str]:
-        """Return the changes since a revision, as lines of a difference."""
+        """Return the changes of the plan since a revision, as lines of a diff."""
         later = (shown for shown in revision_views(self.state) if shown.number > revision)
         return [change for shown in later for change in shown.changes]
 
@@ -203,7 +209,7 @@ class OpenResult(OpenPlan):
             yield f"Every plan must keep to: {' '.join(item.text.split())[:200]}"
 
     def changes_since(self, revision: int) -> list[str]:
-        """Return the changes since a revision, as lines of a difference."""
+        """Return the changes of the plan since a revision, as lines of a diff."""
         edits = self.state.edits[max(0, revision - 1) :]
         return plan_diff(json.loads(edits[0].before), json.loads(edits[-1].after)) if edits else []
 
@@ -225,7 +231,7 @@ class OpenResult(OpenPlan):
     def _verdict_on(self, value: Mapping[str, Any]) -> Verdict:
         """Return the guard's verdict on an edited plan.
 
-        The guard runs in its own event loop, because this thread has none.
+        The guard runs in a new event loop, because no event loop runs in this thread.
         """
         config, step = self.state.config, self.plan.node.step
         work = judge_in_thread(partial(self.guard, *plan_edits.brief_of(self.state, self.plan, value)))
@@ -240,7 +246,7 @@ def may_edit(state: object, *, executes: bool) -> bool:
 
 
 def approves_plan(state: object, name: str) -> bool:
-    """Return whether an open question is about approving an editable plan, or a step of an editable plan."""
+    """Return whether the open question `name` is about approving an editable plan or a step of such a plan."""
     if isinstance(state, PlanningState):
         plan = plan_edits.editable_plan(state)
         return not (state.run.child or isinstance(plan, str)) and plan.question_id == name
@@ -253,8 +259,8 @@ def approves_plan(state: object, name: str) -> bool:
 async def open_plan(poster: "Opener", run: str) -> OpenPlan:
     """Return the plan of a planning run, or the remaining plan of an execution. `run` is its full id.
 
-    Raises `UsageProblem` for a run of another kind, or if its plan cannot be edited now; also the errors of
-    `RunReader.read`.
+    Raises `UsageProblem` for a run of another kind, and if the plan of the run cannot be edited now. Also raises the
+    errors of `RunReader.read`.
     """
     await check_own(poster, run, "edit RUN")
     loaded = await poster.read(run)

@@ -18,9 +18,7 @@ from runtime.drive.run_log import admit
 from runtime.journal.port import RunFilter
 
 NEWEST, LISTED = 50, 200
-"""`NEWEST` is how many finished runs a new run learns from. `LISTED` is how many of the newest runs are searched for
-them.
-"""
+"""A new run learns from at most `NEWEST` runs of its kind, out of the `LISTED` newest finished runs."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Engine(Driver):
     async def admit(self, prepared: PreparedRun, *, run: str | None = None) -> str:
         """Record the start of a new run that a host will drive, and wake the hosts. Return the run's id.
 
-        The start is stored when this returns. Raises `RunExists`.
+        When this function returns, the start is stored. Raises `RunExists`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = await self._first(prepared, name)
@@ -59,7 +57,7 @@ class Engine(Driver):
         return await self.resume(name, options) if result is None else result
 
     async def resume(self, run: str, options: DriveOptions = DETACHED) -> RunResult:
-        """Resume a run after the last record in its journal. If the run has finished for good, return its result.
+        """Resume a run after the last record in its journal. If the run's end is final, only return its result.
 
         If a person resumes a run whose end is not final, the run is reopened (docs/explanation/endings.md). A host
         never reopens a run.
@@ -111,7 +109,8 @@ class Engine(Driver):
     async def _newest_ends(self, kind: str) -> list[Any]:
         """Return the last events of the newest finished runs of a kind. A run that cannot be read is left out.
 
-        This reads `LISTED` status rows, and one record of each of at most `NEWEST` runs that have used tokens.
+        This function reads `LISTED` status rows, then one record of each finished run that has used tokens, of at most
+        `NEWEST` runs.
         """
         ends = list[Any]()
         try:
@@ -126,8 +125,8 @@ class Engine(Driver):
     async def finish_cancelled(self, run: str) -> RunResult:
         """Cancel a run that nobody drives: post the cancel message if it was not posted yet, and record the end.
 
-        No model and no tool is called. Tool processes that a killed driver has left are ended. A finished run stays
-        unchanged. Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.
+        No model and no tool is called. Tool processes that still run after their driver was killed are ended. A
+        finished run stays unchanged. Raises `Held`, `JournalDamaged`, `KindUnknown`, and the errors of `cancel`.
         """
         await check_own(self, run, "cancel RUN")
         return await self.end_cancelled(run)

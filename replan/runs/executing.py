@@ -1,4 +1,7 @@
-"""Prepares an execution: its plan, from a file or a planning run, its settings, its tools and its workspace."""
+"""Prepares an execution: its plan, its settings, its tools and its workspace.
+
+The plan is in a file, or is the result of a planning run.
+"""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -39,13 +42,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlanToExecute:
-    """A plan and its origin. The plan is proved again before anything runs."""
+    """A plan and its origin. The plan is proved again before its first step begins."""
 
     plan: Mapping[str, Any]
     place: str
     """The name of the file or the id of the run, for messages."""
     level: str = "expansive"
-    """The level at which the plan is proved: the level of its planning run, else `expansive`."""
+    """The level at which the plan is proved: the level of its planning run, or `expansive` for a plan from a file."""
     assurance: str = "strong_cyclic"
     r_max: int = 100
     problem: str = ""
@@ -57,7 +60,10 @@ class PlanToExecute:
 
 
 def is_file(name: str) -> bool:
-    """Return whether an argument names a plan file, not a run: the file exists, or the argument looks like a path."""
+    """Return whether an argument names a plan file: the file exists, or the argument looks like a path.
+
+    Other arguments name runs.
+    """
     return "/" in name or name.endswith((".json", ".yaml", ".yml")) or Path(name).exists()
 
 
@@ -141,11 +147,15 @@ class ExecutionOptions:
     file.
     """
     r_max: int | None = None
-    """The largest `total_retry_budget` of a plan. None uses the value of its planning run, or 100."""
+    """The largest `total_retry_budget` of a plan. None uses the value of its planning run, or 100 for a plan from a
+    file.
+    """
     workflow: str | None = None
-    """The workflow that makes new plans; None uses the workflow of the plan's own run, or `search`."""
+    """The workflow that makes new plans. None uses the workflow of the plan's planning run, or `search` for a plan from
+    a file.
+    """
     limits: RunLimits = field(default_factory=RunLimits)
-    """The limits of the execution, including its new plans."""
+    """The limits of the execution together with the planning runs that make new plans for it."""
 
 
 def prepare_to_execute(
@@ -160,8 +170,8 @@ def prepare_to_execute(
     """Prepare the execution of a plan with the user's settings. Nothing is written or executed.
 
     `model` is the same as for `replan.runs.prepare.RunOrder`, and `config` as for `prepare`. If no model is named, the
-    execution cannot make a new plan. Raises `UsageProblem` with the option or the file as its `place`. Causes are a
-    plan that is not proved, a name in the plan without a tool, an invalid tools file, and an unusable workspace.
+    execution cannot make a new plan. Raises `UsageProblem` with the option or the file as its `place`. The causes are
+    an unproved plan, a name in the plan that no tool implements, an invalid tools file, and an unusable workspace.
     """
     home = locate_home(environment)
     config = read_user_config(home.config) if config is None else config
@@ -209,7 +219,7 @@ def prepare_to_execute(
 def tools_of(
     name: str | None, home: Home, workspace: Path, environment: Mapping[str, str]
 ) -> tuple[ToolSet, tuple[str, ...]]:
-    """Return the tools of a file, with remarks about the file.
+    """Return the tools that a tools file defines, and notices for the user about the file.
 
     If `name` is None, the home's tools file is used; if this file does not exist, there are no tools. Raises
     `UsageProblem` for an invalid file, or for a file in the workspace.
@@ -226,7 +236,7 @@ def _planning_for(
 ) -> RunConfig:
     """Return the configuration for planning runs of the execution, which make new plans with the execution's model.
 
-    If no workflow is named, the workflow of the plan's own run is used. New plans may name the guards that the tools
+    If `workflow` is None, the workflow of the plan's planning run is used. New plans may name the guards that the tools
     implement. Raises `UsageProblem` for an invalid workflow, and for `stop_below` if the policy has no belief.
     """
     if source.planning is not None and workflow is None:
@@ -268,11 +278,13 @@ def _planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
 
 
 ToolLoader = Callable[[], tuple[ToolSet, tuple[str, ...]]]
-"""A function that loads tools, and returns them with remarks about their file. Raises `UsageProblem`."""
+"""A function that loads a tools file, and returns its tools and the notices about the file. The function may raise
+`UsageProblem`.
+"""
 
 
 def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunRequest) -> RunRequest:
-    """Adapt a planning run to tools, and return it. Its notices include the remarks about the tools file.
+    """Adapt a planning run to tools, and return it. Add the notices about the tools file to its notices.
 
     With a goal, the run plans from the steps that the tools declare. Without a goal, its plan may use only names that
     the tools implement. Raises `UsageProblem`.
@@ -284,9 +296,9 @@ def plan_with_tools(load: ToolLoader, goal: TokenGoal | None, request: RunReques
 
 
 def _no_new_plan(source: PlanToExecute, model: str, tools: ToolSet, unnamed: str) -> str:
-    """Return the reason why an execution cannot make a new plan; empty if no reason is known before the calls.
+    """Return the reason why an execution cannot make a new plan; empty if no such reason is known yet.
 
-    `unnamed` is the reason that no model is named; empty if a model is named.
+    `unnamed` is the text to return if no model is named; empty if a model is named.
     """
     if source.planning is not None and source.planning.workflow.plans_from_tools:
         return ""  # No model is asked.
@@ -316,7 +328,7 @@ def _template(model: str) -> PlanTemplate | None:
 
 
 def _missing_names_text(model: str, facts: Given) -> str:
-    """Return a text about the names in a template's plans that no tool implements; empty if all are implemented.
+    """Return a text about the names in a template's plans that no tool implements; empty if there are no such names.
 
     The text is empty for a language model, because its prompts contain the names of the tools.
     """
@@ -326,7 +338,7 @@ def _missing_names_text(model: str, facts: Given) -> str:
 
 
 def _with_guards(config: RunConfig, tools: ToolSet) -> RunConfig:
-    """Return the planning configuration, changed so that plans may also name the guards of the tools."""
+    """Return a copy of the planning configuration whose plans may also name the guards that the tools implement."""
     catalog = config.workflow.guard_catalog
     more = [name for name in tools.guards if name not in catalog]
     workflow = config.workflow.changed(guard_catalog=[*catalog, *more]) if more else config.workflow
@@ -345,7 +357,7 @@ def _check(options: ExecutionOptions) -> None:
 
 
 def _check_writer(source: PlanToExecute, tools: ToolSet, choice: ModelChoice) -> None:
-    """Raise `UsageProblem` if a model must write files for the plan, but `choice` is a model that writes only plans."""
+    """Raise `UsageProblem` if a step of the plan needs a model that writes files, but `choice` writes only plans."""
     draft, _ = read_draft(dict(source.plan))
     generators = {step.generator for step in draft.steps} if draft is not None else set()
     written = sorted(name for name in generators if isinstance(tools.generators.get(name), ModelUse))
@@ -363,7 +375,8 @@ EXECUTION = "execution"
 async def ensure_unused(reader: "RunReader", folder: Path, home: Path, *, besides: str = "") -> None:
     """Raise `UsageProblem` if another unfinished execution of the home uses a folder as its workspace.
 
-    The other execution may be driven, wait for a person, or be parked. When it continues, its files must be unchanged.
+    The other execution may be driven, wait for a person, or be parked. The files of its workspace must not change
+    before it continues.
     """
     ensure_free(folder, home)
     async for run, used in unfinished_executions(reader):
@@ -389,8 +402,8 @@ async def unfinished_executions(reader: "RunReader") -> AsyncIterator[tuple[str,
 async def admit_alone(engine: "Engine", request: "PreparedExecution", run: str, home: Path) -> None:
     """Record the start of an execution for a host, unless another execution uses its workspace.
 
-    If two executions are admitted at the same time, each finds the other. Both are cancelled before they do anything,
-    and `UsageProblem` is raised. Also raises the errors of `ensure_unused`.
+    If two executions with the same workspace are admitted at the same time, each finds the other. Both are cancelled
+    before they do anything, and `UsageProblem` is raised. Also raises the errors of `ensure_unused`.
     """
     folder = Path(request.config.workspace)
     await ensure_unused(engine, folder, home)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 async def family_of(reader: "RunReader", run: str, ids: Container[str], above: Container[str]) -> dict[str, str | None]:
-    """Return a run and its child runs at any depth, with the parent run of each; None for the run itself.
+    """Return a mapping from each child run of a run, at any depth, to its parent run; and from the run itself to None.
 
-    `ids` has the ids of all runs. `above` has the ids of runs that may have child runs; only these runs are read. The
-    child runs of a run that cannot be read are left out.
+    `ids` has the ids of all stored runs. `above` has the ids of the runs that may have child runs; only these runs are
+    read. If one of them cannot be read, the mapping lacks its child runs.
     """
     family, waiting = dict[str, str | None]({run: None}), [run]
     while waiting:
@@ -55,8 +55,8 @@ async def _children(reader: "RunReader", run: str) -> Sequence[str]:
 async def _top_of(engine: "RunReader", run: str) -> str:
     """Return the top parent run of a child run at any depth; for any other run, return the run itself.
 
-    The records of the parent runs decide, not the ids, because a program may choose any id. Raises `JournalDamaged` if
-    the records of a parent run are damaged.
+    A run is a child run only if the records of its parent run name it. Its id is no proof, because a program may choose
+    any id. Raises `JournalDamaged` if the records of a parent run are damaged.
     """
     top = run
     while is_child(top):
@@ -73,7 +73,8 @@ async def _top_of(engine: "RunReader", run: str) -> str:
 async def check_own(engine: "RunReader", run: str, way: str) -> None:
     """Raise `UsageProblem` if a run is a child run, because only its parent run can continue it.
 
-    `way` is the command to use instead, with `RUN` for the id of the top parent run. Raises the errors of `_top_of`.
+    The hint of the error is the command `way`, in which the id of the top parent run replaces the word `RUN`. Raises
+    the errors of `_top_of`.
     """
     top = await _top_of(engine, run)
     if top != run:
@@ -82,7 +83,7 @@ async def check_own(engine: "RunReader", run: str, way: str) -> None:
 
 
 LINKED_MAX = 20
-"""The largest number of runs made from one run that are listed."""
+"""The largest number of runs that `runs_made_from` returns."""
 
 
 class LinkedRun(NamedTuple):
@@ -97,7 +98,7 @@ class LinkedRun(NamedTuple):
 async def runs_made_from(reader: "RunReader", run: str) -> list[LinkedRun]:
     """Return the runs that were made from a run, the newest first, at most `LINKED_MAX`.
 
-    Only runs whose title contains the run's id are read. A run that cannot be read is left out.
+    Only runs whose title contains the run's id are read. The list lacks runs that cannot be read.
     """
     linked: list[LinkedRun] = []
     for row in await reader.journal.runs(RunFilter(title_start=f"plan {run}: ", limit=ALL.limit)):
@@ -125,9 +126,9 @@ class ShownRun:
     with_inbox: Any
     """The state of the run after the unread messages in its inbox."""
     top: str
-    """The top parent run if this run is a child run, otherwise the run itself."""
+    """The id of the top parent run if this run is a child run, otherwise the id of this run."""
     hosted: bool
-    """Whether a host that drives runs of this kind serves the home."""
+    """Whether a running host of the home drives runs of this kind."""
     linked: tuple[LinkedRun, ...] = ()
     """The runs that were made from the run's result, such as executions of its plan, the newest first."""
 
@@ -143,7 +144,7 @@ class ShownRun:
 
     @property
     def moved_to(self) -> str | None:
-        """The journal that the run was moved to; None if it was not moved."""
+        """The journal to which the run was moved; None if the run was not moved."""
         return place_moved_to(self.row.owner)
 
     @property
@@ -155,7 +156,7 @@ class ShownRun:
 
 
 async def read_shown(reader: "RunReader", run: str) -> ShownRun:
-    """Return one run with everything that is shown of it. Raises the errors of `RunReader.read`."""
+    """Return a `ShownRun` for one run. Raises the errors of `RunReader.read`."""
     loaded, row = await reader.read_with_row(run)
     with_inbox, top = await reader.with_inbox(run, loaded), await _top_of(reader, run)
     hosted = await reader.has_host(row.kind, row.format)

@@ -1,6 +1,6 @@
 """Forks a run: a new run begins with copies of the run's first records, and continues independently.
 
-The original run is only read. It may be driven, wait, be parked or have ended. `actors.run.fork_rules` decides which
+The original run does not change. It may be driven, wait, be parked or have ended. `actors.run.fork_rules` decides which
 parts of the state a fork keeps.
 """
 
@@ -61,17 +61,22 @@ class ForkRequest:
     """Where a fork begins, and what it changes."""
 
     at: str = ""
-    """The number of the last shared record, or the id of an attempt, whose verdict is then shared. With the prefix
-    `BEFORE`, the attempt is not shared. If empty, the last record before the run's end is the last shared record.
+    """The last record that the fork copies: the number of the record, or the id of an attempt, whose verdict is then
+    copied too. With the prefix `BEFORE`, nothing of the attempt is copied. If empty, all records before the run's end
+    are copied.
     """
     workflow: str | None = None
     """The workflow of the fork's new records; None if it does not change."""
     policy: str | None = None
-    """The policy of the fork's new records; None for the policy of the new workflow, else of the run."""
+    """The policy of the fork's new records. None uses the policy of the new workflow; if the workflow does not change,
+    of the run.
+    """
     changes: Changes = field(default_factory=Changes)
     """The limits and the model of the fork."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """Values that replace found values in the fork, as texts by the paths of the fields."""
+    """Values that replace values that the run has found. A key is the path of a field, and its value is the new value
+    as text.
+    """
     workspace: Path | None = None
     """The folder to create for the tools of an execution's fork; None creates one beside the original workspace."""
 
@@ -82,9 +87,9 @@ async def fork_run(
     """Record a fork of a run, and return the fork's id. `name` is this id; if it is empty, a new id is made.
 
     Raises `RunNotFound`, `RunMoved`, `KindUnknown`, `JournalDamaged`, and `UsageProblem` with the keyword as its
-    `place`. The run may be the cause: it never began, or is a child run. The place may be the cause: the run has no
-    such record, or no snapshot of the workspace at this record. A change may be the cause: it is not valid, or its
-    workflow has other steps, or the workspace cannot be created.
+    `place`. A `UsageProblem` has one of these causes. The run never began, or is a child run. The run has no record
+    `at`, or no snapshot of the workspace at this record. A change is not valid, or the new workflow has other steps.
+    The workspace cannot be created.
     """
     await check_own(engine, run, "fork RUN")
     row = await engine.journal.row(run)
@@ -133,7 +138,7 @@ async def fork_run(
 
 @dataclass(frozen=True, slots=True)
 class _MadeFolder:
-    """The folder to create for a fork's tools, and the workspace and snapshot that it is created from."""
+    """The folder to create for a fork's tools. It is created from a workspace and one of its snapshots."""
 
     source: Path
     snapshot: str
@@ -198,7 +203,7 @@ def _place(loaded: Loaded, states: Sequence[Any], at: str, run: str, workspace: 
 
 
 def _place_of_attempt(records: Sequence[Record[Any]], at: str, run: str) -> int:
-    """Return the number of the last shared record for an attempt: its last reply, verdict or output.
+    """Return the number of the last record to copy for an attempt: the attempt's last reply, verdict or output.
 
     With the prefix `BEFORE`, return the number of the record before the attempt's first record.
     """
@@ -231,7 +236,7 @@ def _common(loaded: Loaded) -> RunState[Any]:
 def _fork_event(loaded: Loaded, place: int, now: float, fork_config: ForkConfig | None, before: Limits) -> Forked:
     """Return the event that follows the shared records in the fork.
 
-    The fork has as much time until its deadline as the run had at its start.
+    The fork has as much time until its deadline as the original run had when it started.
     """
     events = [record.event for record in loaded.records]
     first: Started = events[0]
@@ -302,7 +307,7 @@ class MadeFolder:
 async def made_folders(reader: "RunReader", rows: Iterable[RunRow]) -> Sequence[MadeFolder]:
     """Return the folders that were made for the forks among some runs.
 
-    Runs that cannot be read, or that were moved to another journal, are left out.
+    The result lacks the folders of runs that cannot be read, or that were moved to another journal.
     """
     found = []
     for row in rows:

@@ -116,7 +116,7 @@ def _copy_journal(journal: Path) -> Iterator[Path]:
 
 
 def _prepare_home(environment: Mapping[str, str], *, make: bool, write: bool) -> tuple[Home, bool]:
-    """Check the parts of the home that exist. Return the home, and whether it has a journal or one will be created."""
+    """Check the parts of the home that exist. Return the home, and whether it has a journal or gets one."""
     home = locate_home(environment)
     if make or is_there(home.folder, USE_ANOTHER_HOME):
         prepare_home(environment, write=write)

@@ -21,7 +21,7 @@ from runtime.host.wakeup import Dispatcher
 from runtime.process.identity import identity, is_dead
 
 REST_SECONDS = 5.0
-"""The shortest wait, in seconds, during which a host releases a run. The host resumes the run when the wait ends."""
+"""If a run must wait for at least so many seconds, the host releases the run, and resumes it when the wait ends."""
 
 
 async def host(
@@ -88,7 +88,8 @@ def let_take_turns(engine: Engine) -> Engine:
 class _Drive:
     """Drives single runs for a host.
 
-    If the files of a run have changed since its start, this is reported once, not each time the run is driven.
+    If the files of a run have changed since its start, the host reports the change once, not each time it drives the
+    run.
     """
 
     def __init__(self, engine: Engine, report: Report) -> None:

@@ -1,7 +1,7 @@
 """Posts messages from people to runs, and reads the open questions of one run or of all runs.
 
-A message is checked against the run's state, then posted. The driver of the run checks it again. The run need not be
-driven: its inbox is in the journal, so a posted message is stored.
+A message is checked against the run's state, then posted. The driver of the run checks it again. A message can be
+posted even if no process drives the run, because the inbox is stored in the journal.
 """
 
 import json
@@ -43,11 +43,13 @@ class AnswerReceipt:
     """The receipt for an answer to a question, or for declining it."""
 
     result: Literal["accepted", "duplicate", "conflict"]
-    """`duplicate`: the same answer was posted before. `conflict`: a different answer was posted before, and counts."""
+    """`duplicate`: the same answer was already posted. `conflict`: a different answer was already posted, and only that
+    answer counts.
+    """
     stands: str | None
     """The answer that counts; None if the question is declined."""
     otherwise: str = ""
-    """What happens because the question is declined, as the question says it; empty if an answer counts."""
+    """The question's text about what happens if it is declined; empty if an answer counts."""
 
     def to_json(self, question: str) -> dict[str, Any]:
         """Return the receipt as a JSON object. `question` is the question's id, RUN/ID."""
@@ -56,8 +58,8 @@ class AnswerReceipt:
 
 
 ChangeOf = Callable[[RunState[Any], Question, str], Mapping[str, Any]]
-"""A function that returns the settings of the model that an answer at a limit names. Raises `UsageProblem` for a model
-that is not allowed.
+"""A function for answers to a question that a run asks at a limit. If the answer names a model, the function returns
+the model's settings. It raises `UsageProblem` for a model that is not allowed.
 """
 
 
@@ -127,7 +129,7 @@ async def _post_message(
 ) -> Posted:
     """Post a note or a requirement. Raises `UsageProblem` if it cannot be accepted.
 
-    A message with a `key` is posted only once, even if this is called again after the run's end.
+    A message with a `key` is posted only once, even if this function is called again with the key after the run's end.
     """
     inbox_key = f"tell:{key or secrets.token_hex(8)}"
     if key and await _was_posted(journal, run, inbox_key):
@@ -178,7 +180,10 @@ async def _post(journal: Journal[Any], run: str, key: str, body: Mapping[str, An
 
 
 async def post_answer(journal: Journal[Any], checked: CheckedAnswer) -> AnswerReceipt:
-    """Post a checked answer or decline. The same answer again is a duplicate, even from another interface."""
+    """Post a checked answer or decline.
+
+    If the same answer was already posted, even from another interface, the result is `duplicate`.
+    """
     body, way, name = checked.body, checked.way, checked.body["question"]
     known = {key: value for key, value in way.items() if value}
     posted = await _post(journal, checked.run, f"answer:{name}", {**body, **known})
@@ -219,7 +224,7 @@ SHOWN_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class QuestionPage:
-    """A page in the list of the open questions of all runs."""
+    """One page of the list of all open questions of all runs."""
 
     questions: tuple[dict[str, Any], ...]
     problems: tuple[tuple[str, ReplanError], ...]
@@ -278,7 +283,7 @@ async def _questions_at(reader: "RunReader", row: RunRow) -> list[dict[str, Any]
 
 
 def check_receipt(receipt: "AnswerReceipt", question: str) -> None:
-    """Raise `UsageProblem` if another answer was posted first."""
+    """Raise `UsageProblem` if a receipt says that a different answer to the question was posted earlier."""
     if receipt.result == "conflict":
         raise UsageProblem(_earlier_in_words(receipt.stands), place=question, hint=FIRST_COUNTS)
 
@@ -369,7 +374,7 @@ class RunPoster(RunReader):
         return await self._and_wake(_post_message(self.journal, common, run, text, kind, key=key))
 
     async def change(self, run: str, changes: Mapping[str, Any], *, key: str = "") -> Posted:
-        """Post a change of the model or of limits (`actors.run.settings`).
+        """Post a change of a run's model or limits (`actors.run.settings`).
 
         `key` is the same as for `tell`.
 
@@ -385,7 +390,9 @@ class RunPoster(RunReader):
         return await self._and_wake(_post(self.journal, run, key, body))
 
     async def cancel(self, run: str) -> Posted:
-        """Post the message that cancels a run. If nobody drives the run, it is cancelled when a process next drives it.
+        """Post the message that cancels a run.
+
+        If no process drives the run, the run is cancelled when a process next drives it.
 
         Raises `RunNotFound`, and `UsageProblem` for a child run and a run that never began.
         """

@@ -1,10 +1,11 @@
 """Describes how the command line, HTTP, MCP and the web page start and show the runs of a kind.
 
-These interfaces have no code for single kinds. A kind names its `KindInterface` (`Kind.interface`). The interfaces
-derive bodies, arguments and forms from the model of the kind's order.
+These interfaces contain no code that is only for one kind. A kind names its `KindInterface` in `Kind.interface`. The
+interfaces derive request bodies, arguments and forms from `KindInterface.order`, the pydantic model of the kind's
+order.
 
-The order of a client consists of texts and names. A name refers to an entry of the server's config file, such as a
-model. Clients can never give a path, an address, a plug-in or a prompt.
+A client's order contains only texts and names. A name refers to an entry of the server's config file, such as a model.
+So a client can never choose a path, an address, a plug-in or a prompt.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ class ModelAndLimits:
 
     model: str = DEFAULT
     limits: RunLimits = field(default_factory=RunLimits)
-    """The limits. If a limit is missing, the server's value or the default is used."""
+    """The limits. For a missing limit, the server's ceiling or the default is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Offer:
 
     @property
     def models(self) -> Mapping[str, str | None]:
-        """The model behind each name that clients use; None for the home's own model."""
+        """The model for each name that clients use; None for the home's own model."""
         return self.config.clients.offered_models
 
     def model_of(self, order: ModelAndLimits, environment: Mapping[str, str]) -> str | None:
@@ -73,7 +74,7 @@ class Offer:
         return self.models[order.model]
 
     def choice_of(self, name: str, environment: Mapping[str, str]) -> ModelChoice:
-        """Return the model with a name.
+        """Return the offered model with the name `name`.
 
         Raises `UsageProblem` for an unknown name, and `NoModel` if the home's own model is not set.
         """
@@ -85,7 +86,7 @@ class Offer:
             raise NoModel("no model is set", place="model", hint=hint) from None
 
     def names_model(self, environment: Mapping[str, str]) -> bool:
-        """Return whether the home's own model is set, even if its name is wrong."""
+        """Return whether the home's own model is set. Its name may be wrong."""
         try:
             self.choice_of(DEFAULT, environment)
         except NoModel:
@@ -99,7 +100,7 @@ class Offer:
         self._check_limits(changes.limits)
 
     def limits_of(self, order: ModelAndLimits, calls: int | None) -> RunLimits:
-        """Return the limits of an order. Limits that the client did not give are set to the server's ceilings.
+        """Return the limits of an order. A limit that the order lacks is set to the server's ceiling.
 
         `calls` is the default limit of model calls; None if there is no default.
         """
@@ -126,10 +127,11 @@ class Offer:
 def choose(
     name: str, choices: Mapping[str, _Choice], place: str, *, thing: str = "", things: str = "", setting: str = ""
 ) -> _Choice:
-    """Return the choice with a name. Raises `UsageProblem` with the field of the order, `place`, as its place.
+    """Return the entry of `choices` with the name `name`. Raises `UsageProblem` if there is none.
 
-    `thing` and `things` are the singular and the plural noun for the choices, by default made from the field's name.
-    `setting` is the key of the config file under which the choices are defined.
+    `place` is the field of the order that has the name. `thing` and `things` are the singular and the plural noun for
+    the choices, by default made from `place`. `setting` is the key of the config file under which the choices are
+    defined.
     """
     if name not in choices:
         thing, things = thing or place, things or f"{place}s"
@@ -163,17 +165,20 @@ class Names:
     find: Callable[[Offer], Mapping[str, str]]
     """A function that returns the value of each name, such as a path."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """The labels of further values that only the web form offers, by the value."""
+    """A mapping from further values, which only the web form offers, to their labels."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KeptText:
-    """A type of text that runs of a kind write, and that people may edit and keep in the home, such as a profile."""
+    """A type of text, such as a profile, that runs of a kind write.
+
+    People may edit such a text and keep it in the home.
+    """
 
     word: str
     """The noun for such a text. It is also the name of the order's field that names a kept text."""
     about: str
-    """A sentence about such texts, for the page on which people edit them."""
+    """A sentence about texts of this type, for the page on which people edit them."""
     text: Callable[[RunResult], str | None]
     """A function that returns the text that a person has approved in a run; None if the run has no such text."""
     outline: Callable[[str], Sequence[Line]]
@@ -216,11 +221,11 @@ class KindInterface:
     Raises `UsageProblem` with the field as its `place`.
     """
     names: Mapping[str, Names] = field(default_factory=dict)
-    """The names that clients may use in a field of the order, by the field."""
+    """A mapping from a field of the order to the names that clients may use in this field."""
     without: Collection[str] = ()
     """The keys of limits that such runs do not have, such as `stop_below`. Forms do not show these limits."""
     like: Callable[[Loaded], Mapping[str, str] | None] = lambda _: None
-    """A function that returns the texts of a form that orders the same run again; None for a run of another kind."""
+    """A function that returns the texts with which a form orders the same run again; None for a run of another kind."""
     outline: Callable[[Any], Sequence[Line]] = lambda _: ()
     """A function that returns the outline of an artifact under review (a JSON value); empty for an artifact of another
     kind.
@@ -236,7 +241,7 @@ class KindInterface:
 
     @property
     def plural(self) -> str:
-        """The last part of the HTTP address that starts such runs."""
+        """The last part of the HTTP address with which a client starts such runs."""
         return f"{self.kind}s"
 
     def prepare(self, order: KindOrder, context: OrderContext) -> PreparedRun:
@@ -261,7 +266,10 @@ class KindInterface:
         return request
 
     def choose(self, offer: Offer, place: str, name: str) -> str:
-        """Return the value of a name. Raises `UsageProblem` with the field as its `place`."""
+        """Return the value of `name` in `Names.find`, for the field `place` of the order.
+
+        Raises `UsageProblem` for an unknown name.
+        """
         names = self.names[place]
         return choose(name, names.find(offer), place, thing=names.thing, things=names.key, setting=names.setting)
 
@@ -269,7 +277,7 @@ class KindInterface:
 def installed_interfaces() -> Sequence[KindInterface]:
     """Return the interfaces of the installed kinds, ordered by the kinds' names. A kind need not have an interface.
 
-    An interface that cannot be loaded is left out; `interface_problems` returns a line about it.
+    The result lacks interfaces that cannot be loaded; `interface_problems` returns a line about each of them.
     """
     return tuple(found for found in _load_interfaces() if isinstance(found, KindInterface))
 
@@ -298,12 +306,12 @@ def _load_interface(kind: str, path: str) -> KindInterface | str:
 
 
 def outline_of(value: Any) -> Sequence[Line]:
-    """Return the outline of an artifact's JSON value from the first kind that can outline it; empty if no kind can."""
+    """Return the outline of a JSON value (an artifact) by the first kind that can outline it; empty if no kind can."""
     return next((lines for interface in installed_interfaces() if (lines := interface.outline(value))), ())
 
 
 def texts_to_keep(result: RunResult) -> Iterator[tuple[KeptText, str]]:
-    """Yield each text that a run has written for people to keep, with its type."""
+    """Yield each text that a run has written for people to keep, together with its `KeptText`."""
     for interface in installed_interfaces():
         kept = interface.kept_text
         if kept is not None and (text := kept.text(result)) is not None:
@@ -311,7 +319,7 @@ def texts_to_keep(result: RunResult) -> Iterator[tuple[KeptText, str]]:
 
 
 def offered_names(offer: Offer) -> dict[str, list[str]]:
-    """Return the names that clients may use in orders of all kinds, by their `key`."""
+    """Return the names that clients may use in orders of all kinds: a mapping from each `Names.key` to its names."""
     return {
         names.key: list(names.find(offer)) for interface in installed_interfaces() for names in interface.names.values()
     }

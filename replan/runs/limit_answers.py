@@ -1,4 +1,4 @@
-"""Checks the answers to questions at a limit.
+"""Checks answers to the questions that runs ask when they reach a limit.
 
 The answers of clients may only use the models and the ceilings that the settings offer them.
 """
@@ -30,7 +30,7 @@ def change_of_answer(
     environment: Mapping[str, str],
     now: float,
 ) -> Mapping[str, Any]:
-    """Return the settings of the model that an answer at a limit names; empty for any other answer.
+    """Return the settings of the model that an answer at a limit names; empty for an answer that names no model.
 
     Raises `UsageProblem` for a model that cannot be used, and if a client exceeds the ceilings of the settings.
     """

@@ -34,7 +34,7 @@ class Loaded:
 
     @property
     def finished(self) -> bool:
-        """Whether the run and its tools have finished."""
+        """Whether the run has ended and no tool call is open."""
         common = self.kind.run_state(self.state)
         return common is not None and common.over
 
@@ -65,7 +65,10 @@ class Loaded:
         return max((record.inbox or 0 for record in self.records), default=0)
 
     def after(self, messages: "Sequence[InboxItem]") -> Any:
-        """Return the state after the messages of the inbox are accepted as facts. No decision is made."""
+        """Return the state after the run has accepted `messages` from its inbox.
+
+        The run decides nothing about them yet.
+        """
         machine, state = self.kind.machine, self.state
         if not messages or not self.started:
             return state
@@ -78,7 +81,7 @@ class Loaded:
 
     @property
     def replies(self) -> Counter[str]:
-        """The number of replies so far, by purpose. A scripted model continues with the next reply."""
+        """The number of replies so far, by purpose. From these numbers, a scripted model finds its next reply."""
         return Counter(self.kind.purpose(record.event) for record in self.records if isinstance(record.event, Replied))
 
 

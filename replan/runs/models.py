@@ -60,9 +60,9 @@ async def open_model(
 ) -> AsyncIterator[Model]:
     """Open the model with the name `text`, in the form of `--model`, and yield it. It is closed after the block.
 
-    `used` has the number of the run's replies so far, by purpose. A scripted model continues with the next reply.
-    `kinds` are the kinds of runs that can be replayed; None for the installed kinds. `servers` is what the home knows
-    about servers; None if it knows nothing.
+    `used` has the number of the run's replies so far, by purpose. From these numbers, a scripted model finds its next
+    reply. `kinds` are the kinds whose recorded runs can be replayed; None for the installed kinds. `servers` is what
+    the home knows about servers; None if it knows nothing.
 
     Raises:
         UsageProblem: the model cannot be opened.
@@ -168,7 +168,7 @@ def server_of(text: str, environment: Mapping[str, str]) -> str:
 
 
 def servers_of(models: Iterable[str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the addresses of the models' servers, by model. Models that run in this process are left out."""
+    """Return a mapping from each model that has a server to the server's address."""
     return {name: address for name in models if (address := server_of(name, environment))}
 
 
@@ -194,7 +194,8 @@ def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], 
 def rate_limiter_of(text: str, environment: Mapping[str, str], servers: Servers) -> RateLimiter | None:
     """Return the rate limiter of a model's server.
 
-    Return None for a model that runs in this process, and for a recording, because its replies need no limit.
+    Return None for a model that runs in this process. Also return None for a recording, because replies from a file
+    need no rate limit.
     """
     spec = parse_model_spec(text)
     if not isinstance(spec, Named):
@@ -211,7 +212,7 @@ def is_stateless(text: str) -> bool:
 class Shared:
     """The models that all runs of a process share.
 
-    Each model is opened when it is first needed. Closing `stack` closes all.
+    Each model is opened when it is first needed. Closing `stack` closes all of them.
     """
 
     def __init__(self, stack: AsyncExitStack) -> None:
@@ -289,7 +290,10 @@ def check_server(spec: Named, environment: Mapping[str, str]) -> None:
 
 
 def _recording_file(spec: RecordingSpec, environment: Mapping[str, str]) -> "RecordingFile":
-    """Return the file of a recording. Before it writes, it removes known secrets and texts that look like secrets."""
+    """Return the file of a recording.
+
+    Before a text is written to the file, known secrets and texts that look like secrets are removed.
+    """
     from runtime.models.recording import RecordingFile  # noqa: PLC0415 -- as above
 
     return RecordingFile(Path(spec.path), Redactor(secrets_in(environment)).text)
@@ -317,10 +321,10 @@ async def _open_recording(
 
 
 async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "list[RecordedAnswer]":
-    """Return the answers of the model in a recorded run, in order, with the hashes of the prompts.
+    """Return the model's answers that a run has recorded, in order, each with the hash of its prompt.
 
-    If the driver was killed during a try, the try has no answer. It gets the answer of the next try, because a replay
-    makes only the first try.
+    If the driver was killed during a try, this try has no answer. Here it gets the answer of the next try, because a
+    replay makes only the first try.
     """
     from runtime.models.recording import RecordedAnswer  # noqa: PLC0415 -- as above
 
@@ -355,7 +359,7 @@ async def _recorded_answers(journal: Journal[Any], run: str, kinds: Kinds) -> "l
 
 
 def _prompt(views: "Views[Any, Any]", records: Sequence[Record[Any]], request_id: str) -> tuple[str, str] | None:
-    """Return the system and the user message of a recorded call; None if the same texts cannot be rendered again."""
+    """Return the system and the user message of a recorded call; None if this release renders other texts."""
     if views.prompt is None:
         return None
     try:
@@ -387,7 +391,7 @@ def make_plugin_model(spec: PluginSpec, environment: Mapping[str, str]) -> "Plug
 
 
 class PluggedInModel:
-    """A model of an installed distribution. Its errors are reported as errors of the plug-in."""
+    """A model of an installed distribution. An exception of the model becomes `PlugInFailed`."""
 
     def __init__(self, model: Model, prefix: str) -> None:
         self._model, self._plugin = model, f"model {prefix}"
@@ -420,7 +424,7 @@ class PluggedInModel:
 
 
 class RoutedModel:
-    """A run's own model and the models of its steps, as one model."""
+    """A model that sends each request to the run's own model or to the model of a step."""
 
     def __init__(self, own: Model, others: Mapping[str, Model]) -> None:
         self._own, self._others = own, others

@@ -45,7 +45,7 @@ class Prepared(Generic[R_co]):
     environment: Mapping[str, str]
     """The environment variables with keys and addresses of servers."""
     remarks: tuple[str, ...] = ()
-    """Notices about files that were read during the preparation, such as a tools file."""
+    """Notices for the user about files that were read during the preparation, such as a tools file."""
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -72,11 +72,11 @@ def prepare(
     kinds: Kinds | None = None,
     now: float | None = None,
 ) -> Prepared[Any]:
-    """Prepare the run that is ordered, with the user's settings. Nothing is written.
+    """Prepare the run of an order with the user's settings. Nothing is written.
 
     `config` replaces the home's config file, and `kinds` replaces the installed kinds. `now` is the time from which
-    limits count, in UTC seconds since 1970; None for the time of the call. Raises the errors of the kind. Raises
-    `UsageProblem` for a wrong config file, and if no model is named.
+    limits count, in UTC seconds since 1970; None for the time of the call. Raises the errors of the kind's `prepare`.
+    Raises `UsageProblem` for a wrong config file, and if no model is named.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(order.model, environment, config)
@@ -100,7 +100,7 @@ def setup_for(
     environment: Mapping[str, str],
     now: float,
 ) -> Setup:
-    """Return the `Setup` with which a run of any kind is prepared."""
+    """Return the `Setup` that the kind's `prepare` gets with an order."""
     return Setup(
         model=choice.text,
         price=price_for(choice, config, environment, now),
@@ -135,7 +135,7 @@ def price_for(choice: ModelChoice, config: UserConfig, environment: Mapping[str,
 
 
 def model_change(model: str | None, environment: Mapping[str, str], config: UserConfig, now: float) -> dict[str, Any]:
-    """Return the keys of a settings change that name another model. Raises `UsageProblem`.
+    """Return the part of a settings change that gives a run another model. Raises `UsageProblem`.
 
     `model` is in the form of `--model`; None for the home's own model.
     """

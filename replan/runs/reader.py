@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 ALL = RunFilter(limit=1_000_000)
-"""A filter that all runs of the home pass."""
+"""A filter that selects all runs of the home."""
 PREFIX_MIN = 6
 """The number of characters in the shortest prefix that can name a run."""
 
@@ -44,7 +44,7 @@ def new_run_id() -> str:
 
 
 def short_id(run: str) -> str:
-    """Return the part of a run's id that pages show. For a child run, it begins after the last dot."""
+    """Return the part of a run's id that pages show. For a child run, this is a part of the text after the last dot."""
     return run.rpartition(".")[2][:SHOWN]
 
 
@@ -91,11 +91,11 @@ STATUSES: tuple[str, ...] = get_args(Status)
 def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] | None" = None) -> str:
     """Return a run's status for people: `running`, `waiting`, `parked`, `finished` or `moved`.
 
-    If a run was interrupted, its row still says `running`. The status of such a run is `parked`. If a host drives runs
-    of its kind (`hosted`), the status is `running`, because the host will continue the run. A `waiting` run whose
-    questions are all answered counts as an interrupted run. `with_inbox` is the run's common state after its inbox. A
-    run that was moved to another journal is `moved`. The row of a child run says `parked` while its parent run drives
-    it, so that no host drives it; its status is `running`.
+    If the driver of a run was killed, the run's row still says `running`. The status of such a run is `parked`. With
+    `hosted`, the status is `running`, because a host will continue the run. A `waiting` run has the same status as soon
+    as all its questions are answered. `with_inbox` is the common part of the run's state after the messages in its
+    inbox. A run that was moved to another journal is `moved`. The row of a child run says `parked` while its parent run
+    drives it, so that no host drives it; its status is `running`.
     """
     if place_moved_to(row.owner) is not None:
         return "moved"
@@ -112,7 +112,7 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
 
 
 def status_at_rest(kind: "AnyKind", state: Any, ending: "Ending") -> str:
-    """Return the status for people of a run right after this process has driven it."""
+    """Return a run's status for people, right after this process has driven the run."""
     from runtime.drive.options import Ending  # noqa: PLC0415 -- reading a run needs no event loop
 
     common = kind.run_state(state)
@@ -122,7 +122,10 @@ def status_at_rest(kind: "AnyKind", state: Any, ending: "Ending") -> str:
 
 
 def goes_on(common: "RunState[Any] | None") -> bool:
-    """Return whether a finished run continues if a person resumes it. `common` is its common state after the inbox."""
+    """Return whether a finished run continues if a person resumes it.
+
+    `common` is the common part of its state after the messages in its inbox.
+    """
     return common is not None and common.undoes_end(at_once=True)
 
 
@@ -133,9 +136,7 @@ def row_after(row: RunRow, with_inbox: "RunState[Any]") -> RunRow:
 
 
 READ_TRIES = 10
-"""The largest number of times that a run is read until its records and its row agree. Fewer reads are enough in
-practice.
-"""
+"""The largest number of times that a run is read until its records and its row agree."""
 
 
 class RunReader:
@@ -198,11 +199,16 @@ class RunReader:
         return kind.views.result(RunView(run, status, state, common, program(), lines))
 
     async def has_host(self, kind: str, format: int) -> bool:
-        """Return whether a running host of this home drives runs of a kind in a format. No host is woken."""
+        """Return whether a running host of this home drives runs of a kind whose stored format is `format`.
+
+        No host is woken.
+        """
         return any(is_drivable(host.kinds, kind, format) for host in await self.journal.hosts(dead=is_dead))
 
     async def with_inbox(self, run: str, loaded: "Loaded") -> Any:
-        """Return a run's state after the unread messages of its inbox are accepted as facts. No decision is made.
+        """Return a run's state after the run has accepted the unread messages in its inbox.
+
+        The run decides nothing about them yet.
 
         So people see the effect of their messages at once, even if no process drives the run.
         """
@@ -221,11 +227,13 @@ class RunReader:
         return loaded.kind.run_state(await self.with_inbox(run, loaded))
 
     async def rows(self, which: RunFilter) -> list[tuple[RunRow, str]]:
-        """Return the matching status rows, with the statuses for people. A posted message changes a status at once.
+        """Return the rows that `which` selects, each with its status for people.
+
+        A posted message changes this status at once.
 
         Child runs are left out. A run is read only if it waits and has unread messages. If the messages answer all its
-        questions, the run no longer waits. If a question is still open, the row names that question. For a run that
-        cannot be read, such as a run of an unknown kind, only the row is used.
+        questions, the run no longer waits. If a question is still open, the row names that question. If a run cannot be
+        read, for example because its kind is unknown, its row is returned unchanged.
         """
         rows, hosted = [], dict[tuple[str, int], bool]()
         for row in await self.journal.runs(replace(which, tops=True)):

@@ -33,16 +33,16 @@ class DeletedRuns:
     """The result of a deletion."""
 
     runs: Deleted
-    """The numbers of deleted runs, including child runs, and of deleted texts that no other run has."""
+    """How many runs, including child runs, and how many texts that no other run has were deleted."""
     folders: tuple[LeftFolder, ...] = ()
-    """The folders that were made for forks. Each was removed, or is kept for a reason."""
+    """The folders that were made for deleted forks, each with the reason why it is kept if it was not removed."""
 
 
 async def delete_run(engine: "Engine", run: str, *, force: bool = False, keep_workspace: bool = False) -> DeletedRuns:
     """Delete a run that has ended. With `force`, delete any run that nobody drives.
 
-    The folder that was made for a fork is removed too, unless it has changed since or `keep_workspace` is set. Raises
-    `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a child run.
+    The folder that was made for a fork is removed too, unless the folder has changed since or `keep_workspace` is set.
+    Raises `RunNotFound`, `Held`, and `UsageProblem` for a run that has not ended or is a child run.
     """
     await check_own(engine, run, "delete RUN")
     row = await engine.journal.row(run)
@@ -57,9 +57,10 @@ async def prune(
 ) -> tuple[tuple[str, ...], tuple[LeftFolder, ...]]:
     """Delete the runs that can never continue and have not changed since `before` (UTC seconds since 1970).
 
-    Returns their ids, and the folders of forks. Folders are removed like in `delete_run`. With `ended`, runs that have
-    ended and could be reopened are deleted too. Runs of a newer release are kept. With `dry_run`, nothing is deleted.
-    If another process drives one of the runs, raises `Held` and deletes nothing.
+    Return the ids of the deleted runs, and the folders that were made for deleted forks. Folders are removed as in
+    `delete_run`. With `ended`, runs that have ended and could be reopened are deleted too. With `dry_run`, nothing is
+    deleted, and the ids are those of the runs to delete. If another process drives one of the runs, raises `Held` and
+    deletes nothing.
     """
     rows = await engine.journal.runs(ALL)
     old = [row for row in rows if not is_child(row.run) and row.updated < before and is_over(row, ended=ended)]
@@ -88,7 +89,7 @@ async def _delete(
 
 
 def _remove_worktrees(home: Path, runs: Iterable[str]) -> None:
-    """Remove the worktrees of coding agents that killed drivers have left.
+    """Remove the git worktrees of coding agents that still exist because their driver was killed.
 
     A worktree that cannot be removed does no harm.
     """
@@ -99,7 +100,7 @@ def _remove_worktrees(home: Path, runs: Iterable[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunChoice:
-    """The choice of ended runs for a copy to another journal."""
+    """Says which ended runs are copied to another journal."""
 
     names: tuple[str, ...] = ()
     """Ids of runs, or unambiguous prefixes of ids; empty to choose by `before` and `ended`."""

@@ -15,19 +15,19 @@ from runtime.host.notices import Report
 
 @dataclass(slots=True)
 class Process:
-    """The objects of a process that a service may use."""
+    """The process in which a service runs, with the objects that the service may use."""
 
     engine: Engine
     """The engine that drives the runs, with the home's journal, settings and environment."""
     warn: Callable[[str], None]
-    """A function that shows the user a line about a problem of the service."""
+    """A function that shows the user one line about a problem of the service."""
     stop: Stop | None = None
-    """The request that stops a host; None in a command that drives a single run."""
+    """The object with which a service can stop the host; None in a command that drives a single run."""
     health_port: int | None = None
     """The port on which a host answers health checks; None if the host answers none."""
     report: Report = lambda _: None
-    """A function that is called with each notice of a host. A service may replace it with a function that also calls
-    the original.
+    """A function that is called with each notice of a host. A service may set another function, which must also call
+    this one.
     """
 
 
@@ -61,12 +61,13 @@ def usable_services() -> dict[str, ServicePlugin]:
 
 @asynccontextmanager
 async def run_services(process: Process, *, in_hosts: bool) -> AsyncIterator[None]:
-    """Run the services whose `in_hosts` has this value, for the length of a block.
+    """For the length of a block, run all services whose field `in_hosts` equals the argument.
 
     The user gets a warning about a service that cannot be loaded.
 
-    Finding the services takes 20 ms. So a command that drives a single run does not always look for them. It does so if
-    the environment has a variable of `SERVICE_VARIABLES`, or if the config file has a key of a distribution.
+    Finding the services takes 20 ms. So a command that drives a single run looks for them only if the environment or
+    the config file suggests a service. The environment does so with a variable of `SERVICE_VARIABLES`, the config file
+    with a key of a distribution.
     """
     engine, services = process.engine, list[ServicePlugin]()
     if in_hosts or _asks_for_services(engine.environment) or type(engine.config) is not UserConfig:

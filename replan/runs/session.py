@@ -1,4 +1,4 @@
-"""A user's session with one run. This process drives the run, or follows it while a host drives it."""
+"""A user's session with one run. This process drives the run, or reads the records of the host that drives it."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ class Follower:
     async def follow(self, *, leave_undrivable: bool = False) -> RunResult | None:
         """Report records until the run has finished, waits for a person or was parked by a person.
 
-        Then return its result.
+        Then return the run's result.
 
         Return None if no process drives the run and no host will. With `leave_undrivable`, also return None if the
         run's records say why hosts cannot drive it.
@@ -62,7 +62,7 @@ class Follower:
                 await changed()
 
     async def catch_up(self) -> None:
-        """Report the records that were written since the last call."""
+        """Report the records that were written since the last report."""
         await self._read()
 
     async def _read(self) -> RunState[Any] | None:
@@ -101,7 +101,9 @@ class RunSession:
         self._reported: int | None = None
         self._leaves_undrivable = False
         self.following = False
-        """Whether this process only follows the run, which a host drives. If so, a stop does not park the run."""
+        """Whether this process only follows the run, which a host drives. If so, the user's request to stop does not
+        park the run.
+        """
 
     async def begin(self, prepared: PreparedRun, stop: Stop, admit: Admit | None = None) -> RunResult:
         """Drive a new run here. If a host can drive it, record its start with `admit` instead, and follow the host.
@@ -198,7 +200,10 @@ class RunSession:
             await self._follower.catch_up()
 
     def _report(self, record: Record[Any], state: Any) -> None:
-        """Report a record if it is the next one. Ignore a record after a gap; the follower reports it later."""
+        """Report a record if it is the next one.
+
+        Ignore a record if an earlier record was not reported yet; `_catch_up` reports both later.
+        """
         if self._reported is None:
             self._reported = record.seq - 1
         if record.seq == self._reported + 1:

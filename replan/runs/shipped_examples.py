@@ -1,7 +1,7 @@
-"""The shipped examples of plans to execute. Their projects are copied into a new folder for each execution.
+"""The shipped examples of plans to execute. For each execution, the example's project is copied into a new folder.
 
-An example is a folder in `configs/examples`. It has a plan, a tools file, the project that the tools work in, and
-scripts of a model's replies. Some examples also have the problem that the plan solves.
+An example is a folder in `configs/examples`. It has a plan, a tools file, the project in which the tools work, and
+scripts with the replies of a model. Some examples also have the problem that the plan solves.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Prepares planning runs for a goal that is a list of tokens. They need no model."""
+"""Prepares planning runs for a goal that is a list of tokens. Such runs need no model."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from runtime.core.errors import UsageProblem
 TOOLS_FILE = "tools.yaml"
 """The name of the tools file in the home. This file is used if the user names none."""
 TOKENS_MAX = 1_000
-"""The largest number of tokens in a goal. It also limits the tokens that hold at the beginning."""
+"""The largest number of tokens in a goal, and the largest number of tokens that hold at the beginning."""
 TOKEN_CHARACTERS_MAX = 200
 MODEL = "template:feature"
 """The default model of runs with a goal of tokens. The model is never called."""

@@ -1,4 +1,4 @@
-"""Verifies a journal: computes all values that follow from its records, and compares them with the stored values.
+"""Verifies a journal: computes values from its records, and compares them with the stored values.
 
 These values are each run's status row, open questions, title, committed amount, due time and unread messages. The
 anchors and the daily totals of the home and the tenants are compared too. Records, texts and messages are verified by
@@ -33,7 +33,10 @@ class Append(NamedTuple):
 
 
 class Booked(NamedTuple):
-    """The amounts that a run adds to the total of each day, beginning with the append with the number `first`."""
+    """The amounts that a run adds to the totals of its days.
+
+    Only the appends from the append with the index `first` are counted.
+    """
 
     first: int
     account: Account
@@ -43,7 +46,8 @@ class Booked(NamedTuple):
 def spent_by_day(copy: RunCopy, kinds: Kinds) -> Mapping[int, Amount]:
     """Return the amounts that a run has spent, by day. Days are counted from the first of January 1970.
 
-    If the run's kind is unknown, or its records do not lead to its account, only the amount of the last day is known.
+    If the run's kind is unknown, or its account does not follow from its records, return only the amount of the last
+    day.
     """
     head = copy.head
     if (
@@ -73,7 +77,7 @@ def _replay(kind: AnyKind, records: Sequence[Record[Any]], ends: frozenset[int])
 
 
 def _find_booking(account: Account, appends: Sequence[Append]) -> Booked | None:
-    """Return the bookings that lead to a run's account; None if no bookings lead to it.
+    """Return the bookings from which a run's stored account follows; None if it follows from no bookings.
 
     A journal of the first version booked no amounts, so the bookings of the first appends may be missing.
     """
@@ -114,7 +118,7 @@ class Verified:
     messages: int = 0
     findings: list[JournalFinding] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
-    """The values that could not be compared, one line each."""
+    """A line about each value that could not be compared."""
 
 
 def verify(journal: Inspection, kinds: Kinds) -> Verified:
@@ -244,7 +248,10 @@ def _row_differences(row: RunHead, agenda: float | None, last: Append) -> Iterat
 
 
 def _question_differences(stored: bytes, computed: bytes) -> Iterator[str]:
-    """Yield the differences between the questions in a row and in the records. Only common fields are compared."""
+    """Yield the differences between the questions in a row and in the records.
+
+    Only the fields that both have are compared.
+    """
     expected = decode_questions(computed)
     try:
         in_row = decode_questions(stored)

@@ -1,4 +1,4 @@
-"""Computes the worst case of a planning run before its start: the most calls and the highest cost. Pure.
+"""Computes the worst case of a planning run before its start: the largest number of calls and the highest cost. Pure.
 
 Both numbers follow from the limits, the workflow and the model's price. Every part of a prompt is counted with its
 maximum size.
@@ -27,7 +27,7 @@ from runtime.core.ledger import MICRO
 ATTACHMENT_FRAME_BYTES = 400
 """The largest size of the headings and delimiters around one attachment, in bytes."""
 HEADING_FIELD_BYTES = 200
-"""The bytes that are counted for a value in a heading, such as a number or the id of a node."""
+"""The size that is assumed for a value in a heading, such as a number or the id of an attempt, in bytes."""
 
 
 def cost_of_run(request: RunRequest, problem_bytes: int | None = None) -> dict[str, Any]:
@@ -82,7 +82,9 @@ def _attached_bytes(request: RunRequest) -> int:
 
 
 def _worst_calls(pinned: RunConfig) -> int:
-    """Return the most calls of one round if there were no limits. For several branches, the number is an upper bound.
+    """Return the largest number of calls in one round without limits.
+
+    If the search has several branches, the number is an upper bound.
 
     A linear search makes no second visit. Only a depth-first search makes calls that classify rejections.
     """
@@ -112,7 +114,7 @@ def _purposes(pinned: RunConfig) -> Iterable[str | None]:
 def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> float:
     """Return the highest cost of one call, in dollars. Every part of its prompt, and its output, has the maximum size.
 
-    `step` is None for a classification. The output of a classification has the workflow's own limit.
+    `step` is None for a classification. Its output is limited by the `output_tokens_max` of the workflow.
     """
     workflow = pinned.workflow
     price = pinned.price if step is None else pinned.steps[step].price
@@ -125,7 +127,10 @@ def _call_usd(pinned: RunConfig, step: str | None, problem_bytes: int, attached:
 
 
 def _prompt_bytes_max(pinned: RunConfig, step: str | None, problem_bytes: int, attached: int) -> int:
-    """Return the largest size of a step's prompt, in bytes. A classification may have the parts of any step."""
+    """Return the largest size of a step's prompt, in bytes.
+
+    If `step` is None, the prompt of a classification is counted with the parts of any step's prompt.
+    """
     workflow = pinned.workflow
     if step is None:
         entry = pinned.prompts.entries[CLASSIFIER]
