@@ -1,10 +1,11 @@
 """Replan: planning agents that run for hours or days.
 
-`solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` starts a run that you can
-follow. `resume` continues a run, perhaps with new limits; `fork` starts a new run from the middle of another run.
-`runs`, `show`, `cancel` and `delete` work on the runs of a home. `tell`, `answer` and `decline` talk to a run. `check`
-judges a plan. `execute` executes a plan with your tools. `do` plans a problem and executes the plan. `admit` records
-the start of a run of any kind. Each public name is loaded when it is first used, so `import replan` is fast.
+`solve(problem)` plans a problem; `asolve` does so in a trio or asyncio program. `start` starts a run, and yields its
+records while it is driven. `resume` continues a run, perhaps with new limits; `fork` starts a new run from the middle
+of another run. `runs`, `show`, `cancel` and `delete` work on the runs of a home. `tell` posts a message to a run.
+`answer` and `decline` close its questions. `check` judges a plan. `execute` executes a plan with your tools. `do` plans
+a problem and executes the plan. `admit` records the start of a run of any kind. Each public name is loaded when it is
+first used, so `import replan` is fast.
 """
 
 import sys
@@ -172,7 +173,7 @@ def __dir__() -> list[str]:
 
 
 class _Called(ModuleType):
-    """The package `replan.runs`. It can also be called, like the API function `runs`."""
+    """The package `replan.runs`. A program can also call it: a call is a call of the API function `runs`."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return import_module(_HOMES["runs"]).runs(*arguments, **options)

@@ -1,9 +1,9 @@
 """The pytest plug-in for tests of plans: fixtures for homes and scripted models, and a marker for recorded replies.
 
 A test that is marked `replan_recording("replies.yaml")` plans with the replies in that file. The file is in the folder
-of the test. The test needs no provider. The test fails with the difference if a prompt differs from the recorded
-prompt. `pytest --replan-record` calls the model in `REPLAN_MODEL` instead, and overwrites the file.
-`--replan-record-missing` calls it only for missing replies, and adds them to the file.
+of the test. The test needs no provider. If a prompt differs from the recorded prompt, the test fails and shows the
+difference. `pytest --replan-record` calls the model in `REPLAN_MODEL` instead, and overwrites the file.
+`--replan-record-missing` calls the model only for replies that the file lacks, and adds them to the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _BEGUN = pytest.StashKey[set["Path"]]()
 
 
 def assert_plan(plan: Plan | Mapping[str, Any] | str, **settings: Any) -> None:
-    """Fail with the findings unless a plan is valid. `settings` are the settings of `replan.check`, such as `level`."""
+    """Fail if a plan is not valid. The message of the failure has the findings.
+
+    `settings` are the settings of `replan.check`, such as `level`.
+    """
     __tracebackhide__ = True
     from replan.api.check import check
 
@@ -51,7 +54,10 @@ def replan_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def replan_script(tmp_path: Path) -> Callable[[Mapping[str, Any]], str]:
-    """Return a function that returns the name of a scripted model. A script maps steps to lists of replies."""
+    """Return a function that makes a scripted model from a script, and returns the model's name.
+
+    A script maps steps to lists of replies.
+    """
 
     def make(script: Mapping[str, Any]) -> str:
         number = len(list(tmp_path.glob("replan-script-*.json")))

@@ -1,6 +1,7 @@
 """Drives a run in the trio thread, for an asyncio program.
 
-The caller's event loop gets the records and the result of the run, and calls the caller's async functions.
+The records and the result of the run are delivered to the program's event loop. The program's async functions run in
+this loop too.
 """
 
 import asyncio
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
     from actors.handlers.generators import TextMaker
 
 CANCEL_SECONDS = 1.0
-"""How long the trio thread waits for a cancelled function of the caller to end, in seconds."""
+"""How long the trio thread waits until a cancelled function of the asyncio program has ended, in seconds."""
 
 LOOK_SECONDS = 1.0
-"""The seconds between two checks of whether the caller's event loop has closed."""
+"""The seconds between two checks of whether the asyncio program's event loop has closed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Caller:
     """Called in the trio thread when the program cancels a function that the run waits for."""
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     context: Context = field(default_factory=copy_context)
-    """The context variables at the start of the run. The user's functions see these values."""
+    """The context variables when the run was started. The user's functions are called with these values."""
 
     def wrap_options(self, options: Driving) -> Driving:
         """Return the options, with `ask` and the plug-ins wrapped so that the trio thread can call them.
@@ -58,7 +59,7 @@ class Caller:
         )
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function, await its result if it is awaitable, and return the value or raise its error."""
+        """Call a function. If its result is awaitable, await it. Return the value, or raise the function's error."""
         if _is_async(function):
             return await self._in_loop(partial(function, *arguments))
         work = partial(self.context.copy().run, function, *arguments)
@@ -72,7 +73,8 @@ class Caller:
     async def _in_loop(self, function: Callable[[], Any]) -> Any:
         """Call a function in the caller's event loop.
 
-        If this call is cancelled, the function is cancelled too. If the function is cancelled, the run is parked.
+        If the caller of `_in_loop` is cancelled, the function is cancelled too. If only the function is cancelled, the
+        run is parked.
         """
         task: asyncio.Task[Any] | None = None
         ended = trio.Event()
@@ -113,7 +115,7 @@ class Caller:
         return task.result()
 
     async def _park(self) -> None:
-        """Park the run, and wait until this call is cancelled by the parking."""
+        """Park the run, and wait. Parking cancels this call."""
         self.on_cancelled()
         await trio.sleep_forever()
 
@@ -196,7 +198,7 @@ class AsyncioRun(Run[R]):
     def _soon(self, function: Any, *arguments: Any) -> None:
         """Call a function in the caller's event loop, from the trio thread.
 
-        If that loop has closed, park the run instead.
+        If the event loop has closed, park the run instead.
         """
         try:
             self._loop.call_soon_threadsafe(function, *arguments)

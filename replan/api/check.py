@@ -1,4 +1,4 @@
-"""Checks plans without a model, a run or a home, for Python and for commands that print verdicts. Pure."""
+"""Checks plans for the Python API and for commands. Needs no model, no run and no home. Pure."""
 
 import json
 import re
@@ -84,7 +84,9 @@ class PlanToCheck:
 
 
 Comparison = Callable[[Mapping[str, Any]], Sequence[Finding]]
-"""A function that compares a plan (a JSON object) with the tools and files that exist, and returns findings."""
+"""A function that gets a plan (a JSON object), and returns findings about tools and files that the plan needs but that
+do not exist.
+"""
 
 
 def judge_plan(

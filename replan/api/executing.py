@@ -1,4 +1,7 @@
-"""Executes a plan from Python, in one call or in a block that follows the run. `do` plans and executes in one call."""
+"""Executes a plan from Python, in one call or in an `async with` block.
+
+`do` plans a problem and executes the plan in one call.
+"""
 
 import json
 import os
@@ -220,7 +223,10 @@ def _load_tools(options: ExecutionOptions, how: Driving) -> ToolSet:
 
 
 async def _ensure_unused(options: ExecutionOptions, how: Driving) -> None:
-    """Raise `UsageProblem` if another execution uses the workspace. A home in memory has no other execution."""
+    """Raise `UsageProblem` if another execution uses the workspace.
+
+    If the home is in memory, do nothing, because it has no other execution.
+    """
     if how.home is MEMORY:
         return
     home = locate_home(how.environment).folder

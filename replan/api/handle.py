@@ -26,7 +26,7 @@ class LoopEvent(Protocol):
     """An event of trio or of asyncio."""
 
     def set(self) -> object:
-        """Wake the waiting tasks. Later waits return at once."""
+        """Set the event, and wake the tasks that wait for it. Later calls of `wait` return at once."""
 
     def is_set(self) -> bool:
         """Return whether the event is set."""
@@ -36,7 +36,10 @@ class LoopEvent(Protocol):
 
 
 class RecordStream(Generic[T]):
-    """The records of a run so far, and its result or error. Several tasks of one event loop may wait for them."""
+    """The records of a run so far, and its result or error.
+
+    Several tasks of one event loop may wait for the records or the result.
+    """
 
     def __init__(self, new_event: Callable[[], LoopEvent]) -> None:
         self._new_event = new_event
@@ -51,7 +54,10 @@ class RecordStream(Generic[T]):
         self._notify()
 
     def end(self, result: T | None, error: Exception | None) -> None:
-        """Store the result or the error. Both are None if driving was cancelled. Only the first call has an effect."""
+        """Store the result, or the error that ended the driving. Both are None if driving was cancelled.
+
+        Only the first call has an effect.
+        """
         if not self._ended.is_set():
             self._result, self._error = result, error
             self._ended.set()
@@ -86,7 +92,7 @@ class RecordStream(Generic[T]):
 GRACE_SECONDS = 10.0
 """How long `park` waits for replies in flight, in seconds."""
 LEAVE_SECONDS = 1.5
-"""How long leaving a run's `async with` block early waits for replies in flight, in seconds.
+"""If a run's `async with` block is left early, how long the run waits for replies in flight, in seconds.
 
 Parking the run then takes at most half a second more.
 """
@@ -121,7 +127,11 @@ class Run(ABC, Generic[R_co]):
 
     @abstractmethod
     def park(self) -> None:
-        """Park the run. It requests nothing new, and stops when the open replies have arrived or their time is up."""
+        """Park the run.
+
+        The run makes no new requests, and stops when all replies in flight have arrived, at the latest after
+        `GRACE_SECONDS`.
+        """
 
 
 class TrioRun(Run[R]):
@@ -138,8 +148,8 @@ class TrioRun(Run[R]):
         self._stream: RecordStream[RunResult] = RecordStream(trio.Event)
         self._left = trio.Event()
         self.entered = trio.Event()
-        """An event that is set when the run is in the journal, or has ended without a record. Then the block may be
-        entered.
+        """An event that is set when the run is in the journal, or when it has failed without a record. Then the `async
+        with` block begins.
         """
         if new is None:
             self.entered.set()
@@ -203,7 +213,7 @@ class TrioRun(Run[R]):
     async def _ask(self, engine: Engine, ask: Ask, question: OpenQuestion) -> str | None:
         """Return the answer of `ask`; None if somebody else has answered first.
 
-        The answer is empty if `ask` gave no answer, or if the run had to stop before the answer came.
+        Return an empty text if `ask` returns no answer, or if the run is stopped before `ask` has returned.
         """
         text: str | None = ""
         failure: Exception | None = None

@@ -1,4 +1,4 @@
-"""Finds the caller's event loop, and makes the variants of an API function with and without an event loop."""
+"""Finds the caller's event loop. Makes the blocking variant of an async API function."""
 
 import inspect
 import sys
@@ -33,7 +33,10 @@ def _in_asyncio() -> bool:
 
 
 async def run_in_any_loop(work: Callable[[], Awaitable[T]]) -> T:
-    """Do work that is written for trio. If the caller runs in asyncio, the work is done in the trio thread."""
+    """Await `work`, which is written for trio, and return its value.
+
+    If the caller runs in asyncio, `work` runs in the trio thread.
+    """
     if running_loop() != "asyncio":
         return await work()
     from replan.api.trio_thread import run_in_trio_thread  # noqa: PLC0415 - a trio program needs no thread
@@ -63,10 +66,10 @@ def blocking_form(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, 
 
 
 def name_keywords(function: Callable[P, T]) -> Callable[P, T]:
-    """Give a function with a parameter `**options: Unpack[T]` a signature that names each key of `T`.
+    """Return the function with a signature that names each key of `T` instead of the parameter `**options: Unpack[T]`.
 
-    Limits come last. The default is False for a switch, 0 for a number, and "" for a text. Other defaults are None. The
-    function raises `TypeError` for any other keyword.
+    Limits come last. The default is False for a bool, 0 for an int and "" for a str; all other defaults are None. The
+    function raises `TypeError` for a keyword that its signature lacks.
     """
     signature = inspect.signature(function)
     *parameters, packed = signature.parameters.values()

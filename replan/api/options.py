@@ -44,7 +44,7 @@ def environment_of(home: Home) -> Mapping[str, str]:
 
 
 async def run_at_home(home: Home, work: Callable[[Engine], Awaitable[T]]) -> T:
-    """Open a home, do some work with its engine, and close it; from trio or asyncio. A missing home is not created.
+    """Open a home, call `work` with its engine, close the home, and return the value. A missing home is not created.
 
     Raises the errors of `open_home`.
     """
@@ -68,8 +68,8 @@ MEMORY = Memory.MEMORY
 Generate = TextMaker
 """A plug-in generator: a function that takes a context and returns text. It may be async."""
 Ask = Callable[[OpenQuestion], str | Awaitable[str | None] | None]
-"""A function that answers a question. A question has an `id`, a `text` and a `why`. None or an empty text leaves it
-open.
+"""A function that answers a question. A question has an `id`, a `text` and a `why`. If the function returns None or an
+empty text, the question stays open.
 """
 
 _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
@@ -90,9 +90,9 @@ class FunctionKeywords(TypedDict, total=False):
     """The user's functions that a run calls."""
 
     guards: Mapping[str, AnyGuard] | None
-    """Guards, by the names that workflows use for them, in addition to the installed guards."""
+    """A mapping from names in workflows to guards, in addition to the installed guards."""
     generators: Mapping[str, Generate] | None
-    """Generators, by the names that workflows use for them, in addition to the installed generators."""
+    """A mapping from names in workflows to generators, in addition to the installed generators."""
     ask: Ask | None
     """The function that answers the run's questions. Without it, a run that needs an answer gets the status `waiting`.
     """
@@ -114,7 +114,7 @@ class StartKeywords(DriveKeywords, total=False):
 _KEYWORDS = {f"--{name}": name for name in ("model", "attach", "repo", "given", "workspace", "tools")} | {
     name.upper(): name for name in ("problem", "goal", "profile")
 }
-"""The Python keyword for each name on the command line that an error may have as its `place`."""
+"""A mapping from a name on the command line, which an error may have as its `place`, to the Python keyword for it."""
 
 
 P = TypeVar("P", bound=PreparedRun)
@@ -184,7 +184,7 @@ def read_keywords(
 ) -> tuple[Driving, RunLimits]:
     """Check the keywords.
 
-    Return the limits separately from the others. Raises `UsageProblem` that names the keyword.
+    Return the limits separately from the other keywords. Raises `UsageProblem` that names the keyword.
     """
     given: Mapping[str, Any] = keywords
     model, guards, generators = given.get("model"), given.get("guards"), given.get("generators")

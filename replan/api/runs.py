@@ -60,7 +60,10 @@ async def drive_run(run: str, how: Driving, *, new: PreparedRun | None = None) -
 
 
 async def run_beside_loop(work: Callable[[], T]) -> T:
-    """Do work that reads files. From asyncio, the work is done in a thread, so the event loop is not blocked."""
+    """Call `work`, which reads files, and return its value.
+
+    Under asyncio, `work` runs in a thread, so that the event loop is not blocked.
+    """
     if running_loop() != "asyncio":
         return work()
     import asyncio  # noqa: PLC0415 - a trio program does not need it
@@ -178,9 +181,9 @@ resume = blocking_form(aresume)
 async def aundo(run: str, *, home: Home = None, **functions: Unpack[FunctionKeywords]) -> RunResult:
     """Undo the tool calls of an execution, the last call first, and return its result. The execution may have ended.
 
-    The outcome is `undone` if nothing is left to undo. `ask` is called if an undo fails, or if nobody knows whether a
-    call did its work. The keywords are the same as for `drive`. Raises the errors of `aresume`. Raises `UsageProblem`
-    for a run of another kind, and for a run that is undone or has nothing to undo.
+    The outcome is `undone` if all calls are undone. `ask` is called if an undo fails, or if nobody knows whether a call
+    did its work. The keywords are the same as for `drive`. Raises the errors of `aresume`. Raises `UsageProblem` for a
+    run of another kind, and for a run that is undone or has nothing to undo.
     """
 
     async def post(engine: Engine) -> None:
@@ -297,9 +300,10 @@ def planning_order(
     attachments: Callable[[], tuple[Attachment, ...]],
     load: ToolLoader | None,
 ) -> OrderReader:
-    """Return a function that reads the order for a problem or a goal. With tools, the plan may use only their names.
+    """Return a function that reads the order for a problem or a goal.
 
-    `load` loads the tools; if it is None, there are no tools. A goal has its own default workflow and model.
+    `load` loads the tools; if it is None, there are no tools. With tools, the plan of a problem may use only names that
+    they implement. A goal has its own default workflow and model.
     """
 
     def read(model: str | None) -> RunOrder:
@@ -314,5 +318,8 @@ def planning_order(
 
 
 def prepare_order(read: OrderReader, *, model: str | None, **resources: Any) -> Prepared[Any]:
-    """Read the order for a model, and prepare its run. Raises the errors of reading and of `prepare`."""
+    """Call `read` to read the order for a model, and prepare the run of the order.
+
+    Raises the errors of `read` and of `prepare`.
+    """
     return prepare(read(model), **resources)

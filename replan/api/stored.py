@@ -33,7 +33,7 @@ from runtime.journal.port import RunFilter, RunRow
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run in the list of runs."""
+    """One run in the list that `runs` returns."""
 
     run_id: str
     kind: str
@@ -43,13 +43,13 @@ class RunSummary:
     outcome: str
     """How the run ended; empty before its end."""
     question: str | None
-    """The id of the first open question, in the form for `answer`; None if the run waits for no question."""
+    """The id of the run's first open question, as `answer` takes it; None if the run has no open question."""
     created: datetime
     updated: datetime
     waiting_since: datetime | None
     """The time at which the run began to wait for a person (UTC); None if it does not wait."""
     next_wake: datetime | None
-    """The time at which a host resumes the run (UTC); None if no time is set."""
+    """The time at which a waiting run must be resumed (UTC); None if the run waits for no time."""
     records: int
     """The number of the run's records so far; 0 for a run that has not begun."""
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)

@@ -33,7 +33,7 @@ class TrioThread:
 
     portal: AbstractContextManager[BlockingPortal]
     token: trio.lowlevel.TrioToken
-    """The token with which other threads call functions in the trio thread."""
+    """The trio token with which other threads schedule calls in the trio thread."""
     nursery: trio.Nursery
     """The nursery that runs the work of other threads until `stop` cancels it."""
     ended: threading.Event
@@ -54,7 +54,7 @@ class TrioThread:
 
 
 class _Slot:
-    """The process's trio thread, if it has been started."""
+    """Has the trio thread of this process, once it is started."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -109,7 +109,7 @@ def _start_thread() -> TrioThread:
 
 
 class ThreadCall(Generic[T]):
-    """Some work in the trio thread, and its outcome for the asyncio task that started it."""
+    """A call that runs in the trio thread. The asyncio task that has started the call can await its outcome."""
 
     def __init__(self, thread: TrioThread, work: Callable[[], Awaitable[T]]) -> None:
         self._thread, self._work = thread, work
@@ -181,5 +181,8 @@ class ThreadCall(Generic[T]):
 
 
 async def run_in_trio_thread(work: Callable[[], Awaitable[T]]) -> T:
-    """Do work in the trio thread, from an asyncio program. If the caller is cancelled, the work is cancelled too."""
+    """Run `work` in the trio thread, and return its value to an asyncio program.
+
+    If the caller is cancelled, `work` is cancelled too.
+    """
     return await ThreadCall(await trio_thread(), work).result()

@@ -31,9 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def leave_on_lost_interrupts() -> None:
-    """Make Python exit with code 130 where it would only print a `KeyboardInterrupt` and continue.
+    """Make this process exit with code 130 at a `KeyboardInterrupt` that Python would only print.
 
-    An exception in a finalizer, or in the callback of a weak reference, is printed and then ignored. Both may run at
+    Python prints and then ignores an exception in a finalizer or in the callback of a weak reference. Both may run at
     any time.
     """
     previous = sys.unraisablehook

@@ -60,7 +60,10 @@ answers:
 
 
 def export_questions(questions: Sequence[Mapping[str, Any]]) -> str:
-    """Return the text of a file of answers, with empty answers for open questions. Equal questions share one entry."""
+    """Return the text of a file of answers, in which the answers to `questions` are still empty.
+
+    Equal questions share one entry.
+    """
     if not questions:
         return "# No question is open.\nanswers: []\n"
     parts = [_HEAD.format(program=program())]
@@ -82,7 +85,7 @@ def _read_answers(name: str) -> tuple[ParsedFile, AnswersFile]:
 def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
     """Yield the path in the file, the id and the answer for each question to answer.
 
-    The answer None declines the question.
+    If the answer is None, the question is to be declined.
     """
     for number, entry in enumerate(file.answers):
         if entry.decline or entry.answer is not None:
@@ -91,7 +94,7 @@ def _wanted(file: AnswersFile) -> Iterator[tuple[KeyPath, str, str | None]]:
 
 
 async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
-    """Check the answers in a file, and return them. The keys are the questions' ids. Nothing is posted.
+    """Check the answers in a file. Return a mapping from questions' ids to checked answers. Nothing is posted.
 
     Raises `UsageProblem` with file, line and key for the first answer that is not accepted.
     """
@@ -118,5 +121,5 @@ async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
 
 
 async def post_answers(engine: Engine, checked: Mapping[str, CheckedAnswer]) -> dict[str, AnswerReceipt]:
-    """Post checked answers, and return the receipts by the questions' ids."""
+    """Post checked answers, and return a mapping from questions' ids to receipts."""
     return {question: await engine.post_answer(answer) for question, answer in checked.items()}

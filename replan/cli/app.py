@@ -111,7 +111,10 @@ def _how_to_install(command: str) -> str:
 
 
 class App(CommandGroup):
-    """The program: the commands of the table that belong to no group, and the commands of installed distributions."""
+    """The top command group.
+
+    It has the commands of the table that belong to no group, and the commands of installed distributions.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all usable commands. The commands of installed distributions come last."""
@@ -182,7 +185,10 @@ class App(CommandGroup):
 
 
 def _leave_at_once(code: int) -> NoReturn:
-    """End this process without freeing its objects. Freeing them would take a sixteenth of a short command's time."""
+    """End this process without freeing its objects.
+
+    Freeing them would take a sixteenth of the time that a short command needs.
+    """
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code)

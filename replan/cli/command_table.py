@@ -86,7 +86,7 @@ COMMAND_PLUGINS = PluginGroup(
 def plugged_in_rows() -> dict[str, CommandRow]:
     """Load the commands of installed distributions, and return their rows.
 
-    The row of a broken command has the error.
+    If a command cannot be loaded, its row has the error as its text.
     """
     rows = {}
     for name, found in COMMAND_PLUGINS.installed.items():
@@ -146,7 +146,7 @@ def write_sections(formatter: click.HelpFormatter, rows: Iterable[CommandRow]) -
 
 
 _TEXT_SUFFIXES = (".md", ".txt", ".rst", ".markdown")
-"""The suffixes of arguments that are taken for the file of a problem, even if the file is missing."""
+"""An argument with one of these suffixes counts as the file of a problem, even if the file does not exist."""
 _COMMAND_OPTIONS = frozenset({"--json", "--jsonl", "--no-input", "-m", "--model", "-w", "--workflow", "--last"})
 """Options of commands that users often write before the command's name."""
 OTHER_WORDS = {
@@ -168,7 +168,9 @@ OTHER_WORDS = {
     "web": "serve",
     "ui": "serve",
 }
-"""The command for each word of other tools. The spelling of these words is too different for a suggestion."""
+"""A mapping from a word that other tools use as a command to our command. The words are too different for click's
+suggestions.
+"""
 ELSEWHERE = {
     ("execute", "--last"): "name the run; `{program} runs` lists all runs",
     ("do", "--last"): "`{program} do` makes a new plan; `{program} execute RUN` executes the plan of a run",
@@ -181,7 +183,7 @@ ELSEWHERE = {
 
 
 def hint_for_problem(arguments: list[str], program: str) -> str:
-    """Return the right command line if the user wrote a problem instead of a command; empty for other words."""
+    """If the user wrote a problem in place of a command, return the correct command line; empty for other words."""
     first = arguments[0]
     if len(first.split()) > 1:
         return f"`echo {shlex.quote(first[:40])} | {program} run -`"

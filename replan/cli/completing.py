@@ -1,6 +1,6 @@
 """The argument that names a run, and shell completions for runs, questions, workflows, searches and policies.
 
-Completions only read the home.
+A completion reads the home, and changes nothing in it.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 RUNS_MAX = 100
 """The largest number of runs that a completion offers. Older runs are not offered."""
 READ_MAX = 20
-"""The largest number of runs whose questions are read while no run is typed yet."""
+"""The largest number of runs whose questions are read if the user has typed no run yet."""
 SEARCHES = (
     "depth_first",
     "beam:3",
@@ -31,7 +31,7 @@ SEARCHES = (
     "best_of:3",
     "linear",
 )
-"""The searches that are offered. A search that needs a number is offered with a common number."""
+"""The searches that a completion offers. A search that needs a number has a common number here."""
 
 
 def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -59,8 +59,8 @@ def require_one_run(command: str, run: str | None, *, last: bool) -> None:
 def complete_question(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the open questions whose ids begin with `incomplete`, with their texts.
 
-    If no run is typed yet, return all questions of the `READ_MAX` newest waiting runs, and the first question of each
-    older run. Reading a run takes a few milliseconds.
+    If the user has typed no run yet, return all questions of the `READ_MAX` newest waiting runs, and the first question
+    of each older run. Reading a run takes a few milliseconds.
     """
     run, slash, _name = incomplete.partition("/")
     first = [] if slash else [question for question in _first_questions() if question[0].startswith(run)]
@@ -70,12 +70,15 @@ def complete_question(_: click.Context, __: click.Parameter, incomplete: str) ->
 
 
 def complete_workflow(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the shipped workflows that begin with `incomplete`, or files."""
+    """Return the shipped workflows whose names begin with `incomplete`.
+
+    If there are none, let the shell complete files.
+    """
     return _complete_shipped("workflows", incomplete)
 
 
 def complete_policy(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the shipped policies that begin with `incomplete`, or files."""
+    """Return the shipped policies whose names begin with `incomplete`. If none does, let the shell complete files."""
     return _complete_shipped("policies", incomplete)
 
 

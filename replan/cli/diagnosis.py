@@ -1,6 +1,6 @@
-"""The checks of `doctor`: versions, the home with its settings and journal, services and the terminal.
+"""The checks of the command `doctor`: versions, the home with its settings and its journal, services, and the terminal.
 
-It also checks the model, its key and its server.
+Also checks the model, its key and its server.
 """
 
 import os
@@ -105,7 +105,7 @@ def _describe_server(environment: Mapping[str, str], model: str | None, *, onlin
 
 
 def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
-    """Return the chosen model if it needs a server. Otherwise return a model with an empty name."""
+    """Return the chosen model if it needs a server. If it needs no server, return a model with an empty name."""
     try:
         spec = choose_model(model, environment, read_user_config(locate_home(environment).config)).spec
     except ReplanError:  # `_describe_model` raises the same error, so it is shown there.
@@ -114,7 +114,9 @@ def _needed_model(environment: Mapping[str, str], model: str | None) -> Named:
 
 
 def _probe(chosen: Named, environment: Mapping[str, str], url: str) -> str:
-    """Request the server's list of models, which costs nothing. Return a text about the chosen model.
+    """Request the list of models from the server of the chosen model, which costs nothing.
+
+    Return a text about the server's answer.
 
     Raises `OSError` if the server cannot be reached, refuses the key, or does not list the model.
     """
@@ -160,7 +162,7 @@ _NEEDS = {
     "hosts": {"journal"},
     "model": {"config"},
 }
-"""The checks that must succeed before a check is made, by the name of this check."""
+"""A mapping from a check to the checks that must succeed before it is made."""
 
 
 @dataclass(frozen=True, slots=True)

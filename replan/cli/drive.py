@@ -33,7 +33,7 @@ class Signals:
     """Receives signals, and requests the stop of a run."""
 
     stop: Stop = field(default_factory=Stop)
-    """The request to stop. The driver of the run watches it."""
+    """The request to stop the run. The driver of the run waits for it."""
     code: Exit | None = None
     """The exit code: 130 after Ctrl-C, 143 after SIGTERM; None before the first signal."""
     interrupted: trio.Event = field(default_factory=trio.Event)
@@ -42,7 +42,7 @@ class Signals:
     """Whether the terminal waits for the user's answer. If so, no reply is in flight."""
 
     async def watch(self, note: Callable[[str], None], driven_elsewhere: Callable[[], bool]) -> None:
-        """Request parking at the first signal, and an immediate end at the second.
+        """At the first signal, request that the run is parked. At the second signal, request an immediate end.
 
         `driven_elsewhere` returns whether another process drives the run. If so, no notice about parking is shown.
         """
@@ -71,7 +71,7 @@ def _grace_text(grace: float | None) -> str:
 
 
 ANSWER_SHOWN_MAX = 200
-"""The largest number of characters that are shown of another interface's answer."""
+"""The largest number of characters that are shown of an answer that came from another interface."""
 
 
 async def _converse(
@@ -105,7 +105,7 @@ async def _converse(
 
 
 async def _post(engine: Engine, question: OpenQuestion, answer: str, progress: Progress) -> bool:
-    """Post an answer. If another answer came first, print a notice.
+    """Post an answer. If a different answer was posted earlier, print a notice.
 
     Return False if the question is still open and must be asked again.
     """
@@ -217,7 +217,7 @@ async def drive_to_rest(
 async def show_result(
     engine: Engine, kind: AnyKind, result: RunResult, signals: Signals, invocation: Invocation
 ) -> int:
-    """Print the result of a run that this process no longer drives. Return the exit code."""
+    """Print the result of a run after this process has driven it. Return the exit code."""
     invocation.run = result.run_id
     print_result(kind, result, as_json=invocation.json, full=invocation.full)
     row = await engine.journal.row(result.run_id)
@@ -242,7 +242,10 @@ async def _tick(display: Progress) -> None:
 
 
 def print_result(kind: AnyKind, result: RunResult, *, as_json: bool, full: bool = False) -> None:
-    """Print the result of a run. A closed stdout is ignored, so the exit code still says how the run ended."""
+    """Print the result of a run.
+
+    If stdout is closed, raise no error, so that the exit code still says how the run ended.
+    """
     with ignore_closed_stdout():
         if as_json:
             print_json(result.to_json())

@@ -73,7 +73,7 @@ _OUTCOMES = {
 
 
 _HELD = {"home_budget": Exit.BUDGET, "provider": Exit.PROVIDER, "plugin": Exit.INTERNAL, "reply": Exit.PROVIDER}
-"""The exit code of a run that the program has parked, by the cause."""
+"""A mapping from the cause for which Replan has parked a run to the exit code."""
 
 
 def exit_of_error(error: BaseException) -> Exit:
@@ -94,7 +94,7 @@ def exit_of_error(error: BaseException) -> Exit:
 
 
 def exit_of_result(result: "RunResult") -> Exit:
-    """Return the exit code for the result of a run. For a run that the program has parked, the cause decides."""
+    """Return the exit code for the result of a run. If Replan has parked the run, the cause decides."""
     if result.status == "waiting":
         return Exit.WAITING
     if result.status == "parked" and result.cause:

@@ -15,7 +15,10 @@ from runtime.models.port import FaultKind
 
 
 def say_how_to_answer(result: RunResult) -> None:
-    """Print the command that answers the first question of a run. Print the command that lists further questions."""
+    """Print the command that answers the first question of a run.
+
+    If the run has more questions, print the command that lists them.
+    """
     if result.status == "waiting" and result.open_questions:
         shown = [] if result.question is None else choices(result.question)
         say_answer_command(result.open_questions[0], shown)
@@ -47,27 +50,27 @@ def say_more_questions(run: str, count: int) -> None:
 
 
 def say_how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = False) -> None:
-    """Print the command that resumes a run with the plug-in files of this command."""
+    """Print the command that resumes a run. The printed command names the same plug-in files as the current command."""
     files = "".join(f" --plugins {shlex.quote(file)}" for file in plugins)
     notice(f"{'then go' if then else 'go'} on with: {program()} resume {run}{files}")
 
 
 def say_how_to_follow(run: str) -> None:
-    """Print the commands that follow a run of a host, and that list and answer its questions."""
+    """Print the commands that follow a run that a host drives, and that list and answer the run's questions."""
     notice(f"a host drives the run: {program()} log {run} --follow")
     notice(f"list its questions with: {program()} questions {run}; answer one with: {program()} answer {run}/ID TEXT")
 
 
 class OutageNotes:
-    """Makes the notes about outages of the provider of one run."""
+    """Makes the notices about the beginning and the end of outages of one run's provider."""
 
     def __init__(self) -> None:
         self._waiting = False
 
     def about(self, event: Any, run: RunState[Any] | None) -> str:
-        """Return the note about an event; empty if the event needs no note.
+        """Return the notice about an event; empty if the event needs no notice.
 
-        `run` is the common state after the event.
+        `run` is the common part of the run's state after the event.
         """
         match event:
             case WaitRequested(node=str(), why=why) if event.for_provider and not self._waiting:

@@ -57,7 +57,7 @@ async def open_engine(
 
 @asynccontextmanager
 async def open_for_reading(invocation: Invocation) -> AsyncIterator[Engine]:
-    """Open the home for a command that only reads. Wrong settings cause only a warning."""
+    """Open the home for a command that only reads. If the settings are wrong, the user only gets a warning."""
     path = locate_home().config
     try:
         config = read_user_config(path)

@@ -39,8 +39,8 @@ from runtime.logs.terminal_text import clean
 
 ELSEWHERE = "another process drives the run"
 TEXT_MAX = 300
-"""The number of characters to which a text is cut if it is too long for one write to a pipe. As JSON, it has at most
-3,600 bytes.
+"""If a text is too long for one write to a pipe, it is cut to this number of characters. As JSON, these characters have
+at most 3,600 bytes.
 """
 
 
@@ -104,7 +104,7 @@ def _as_json(notice: Notice, redactor: Redactor, text_max: int | None) -> str:
 
 
 def _detail(notice: Notice) -> tuple[str, str]:
-    """Return the key and the value of a notice's detail in JSON. The caller leaves an empty value out."""
+    """Return the key and the value of a notice's detail in JSON. If the value is empty, the notice has no detail."""
     match notice:
         case Waiting(run, question):
             return "question", f"{run}/{question}"

@@ -30,10 +30,13 @@ from runtime.core.pydantic_messages import describe
 
 
 def kind_command(interface: KindInterface) -> click.Command:
-    """Return the command `replan KIND`. The distribution names the command in its entry points (`replan.commands`).
+    """Return the command `replan KIND`.
+
+    The distribution must name the command in its entry points of the group `replan.commands`.
 
     A required field of the order becomes an argument, and any other field an option. The option for a mapping accepts
-    `NAME=VALUE` and may be repeated. The command also has the options for the model, the limits and driving a run.
+    `NAME=VALUE` and may be repeated. The command also has the options for the model, for the limits and for driving a
+    run.
     """
 
     def call(invocation: Invocation, /, *, model: str | None, detach: bool, **values: Any) -> int:

@@ -28,7 +28,7 @@ _LOGGER = "replan.actor"
 
 @contextmanager
 def _show_tracebacks(invocation: Invocation, redactor: Redactor) -> Iterator[None]:
-    """With `--debug`, print the tracebacks of actors on stderr during the block, each only once."""
+    """With `--debug`, print each traceback of an actor on stderr during the block, but the same traceback only once."""
     if not invocation.debug or invocation.verbose or invocation.log_json:  # The log on stderr has them.
         yield
         return
@@ -48,7 +48,7 @@ class _Printer(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 -- the signature of logging
         """Print the traceback, without secrets.
 
-        A traceback that was already printed is left out, for example after a restart of the actor.
+        A traceback that was already printed is not printed again, for example after a restart of the actor.
         """
         error = sys.exc_info()[1]
         if error is None:

@@ -30,13 +30,13 @@ class Invocation:
     quiet: bool = False
     """Whether `--quiet` was given. If so, the progress of a run is not shown."""
     done_at_once: bool = False
-    """Whether the command has read the home without an event loop. If so, the process ends without a cleanup."""
+    """Whether the command has read the home without an event loop. If so, the process exits without freeing its
+    objects.
+    """
     plugins: tuple[str, ...] = ()
     no_input: bool = False
     grace: float | None = None
-    """The longest time that parking waits for replies in flight, in seconds; None waits until the calls' own time
-    limits.
-    """
+    """How long parking waits for replies in flight, in seconds; None waits until the time limits of the calls."""
     tenant: str = ""
     priority: int = 0
 
@@ -115,7 +115,10 @@ class LongCommand(click.Command):
 
 
 def under(heading: str) -> Callable[[F], F]:
-    """Return a decorator for the command of a distribution. `replan help more` lists the command under the heading."""
+    """Return a decorator for a command of an installed distribution.
+
+    `replan help more` lists the command under `heading`.
+    """
 
     def name_heading(function: F) -> F:
         vars(function)["heading"] = heading

@@ -33,7 +33,8 @@ class Edit(NamedTuple):
 async def edit_and_approve(engine: Engine, invocation: Invocation, run: str, step: str) -> bool:
     """Open the plan of a run in an editor. Post the edited plan and the person's approval to the run.
 
-    `step` is the step that the question asks about. Return False if the plan was not changed. Raises `UsageProblem`.
+    `step` is the step that the question asks about. Return False if the person has not changed the plan. Raises
+    `UsageProblem`.
     """
     import trio
 
@@ -100,8 +101,8 @@ def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drop
 def _judge(opened: OpenPlan, value: dict[str, Any], agrees: Callable[[EditRejected], bool]) -> tuple[str, ...]:
     """Judge an edited plan, and return the ids of the demands that the person agrees to drop.
 
-    `agrees` is called if dropped demands are the only problem. Raises `EditRejected` for any other problem, and if the
-    person does not agree.
+    If dropped demands are the only problem, `agrees` asks the person. Raises `EditRejected` for any other problem, and
+    if the person does not agree.
     """
     from replan.runs.editing import EditRejected
 

@@ -1,4 +1,4 @@
-"""Reads the options of commands that make plans: the goal, the workflow, the tools and the model.
+"""Reads the options of commands that plan: the goal, the workflow, the tools and the model.
 
 If no model is named, asks the person for a model, or prints commands that name a model.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def read_goal(problem: str | None, values: Mapping[str, Any], *, or_else: str = "") -> TokenGoal | None:
     """Return the goal of `--goal`; None if `--goal` is not given.
 
-    `or_else` is an option that was given instead of a problem.
+    `or_else` is the option that the user gave instead of a problem; empty if there is none.
 
     Raises `UsageProblem` if both a problem and a goal are given, or neither. Also raises it for `--holds` without a
     goal, and for options that cannot be used with a goal.
@@ -113,7 +113,10 @@ def model_to_use(
 
 
 def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:
-    """Offer each found model on the terminal, then the templates. Return None if the person declines them all."""
+    """Offer each found model on the terminal, then the templates.
+
+    Return the one that the person accepts; None if the person accepts none.
+    """
     for item in found:
         if item.named:
             answer = _answer(f"{item.text}: use it?", ("yes", "no", "always"))

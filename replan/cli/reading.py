@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READ_MAX = 20
-"""The largest number of finished runs that `resume --last` reads. A message may have reopened them."""
+"""The largest number of finished runs that `resume --last` reads, because a message may have reopened one of them."""
 
 FIRST_ROWS = 100
-"""How many status rows are read first to find the newest run."""
+"""How many status rows are read at first to find the newest run. All rows are read only if these do not suffice."""
 
 Work = Callable[["RunReader"], Coroutine[Any, Any, T]]
 """A function of a command, which gets a reader of the home's runs."""
@@ -49,7 +49,7 @@ def read_home(invocation: Invocation, work: Work[T]) -> T:
 
 
 def read_at_once(home: Home, work: Work[T], *, warn: bool) -> tuple[T] | None:
-    """Call the function without an event loop, and return its result in a tuple; None if an event loop is needed.
+    """Call `work` without an event loop, and return its result in a tuple. Return None if `work` needs an event loop.
 
     With `warn`, wrong settings cause a warning on stderr.
     """
@@ -96,7 +96,7 @@ async def resolve_named(reader: "RunReader", name: str) -> str:
 
 
 async def resolve_or_newest(reader: "RunReader", name: str | None) -> str:
-    """Return the id of the run that `name` names; if it is None, of the newest run."""
+    """Return the id of the run that `name` names. If `name` is None, return the id of the newest run."""
     return await newest_run(reader) if name is None else await resolve_named(reader, name)
 
 
@@ -106,7 +106,7 @@ async def newest_run(reader: "RunReader") -> str:
 
 
 async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
-    """Return the newest run, for `resume --last`. `raised` says whether the user gave new limits.
+    """Return the id of the run that `resume --last` resumes. `raised` says whether the user gave new limits.
 
     A message may reopen a finished run, so the `READ_MAX` newest finished runs are read.
 
@@ -137,7 +137,9 @@ async def newest_to_resume(reader: "RunReader", *, raised: bool) -> str:
 
 
 async def _newest(reader: "RunReader", matches: Callable[[RunRow], Coroutine[Any, Any, bool]]) -> str | None:
-    """Return the newest run that has a record, is not a child run, and fits `matches`; None if there is none.
+    """Return the id of the newest run for which `matches` returns True; None if there is none.
+
+    Child runs and runs without a record do not count.
 
     More rows are read only if none of the newest rows matches. Reading all rows of a large journal takes seconds.
     """

@@ -24,14 +24,14 @@ _OPTION_OF_KEYWORD = {
         *LIMITS,
     )
 } | {"given": "--set"}
-"""The option for each Python keyword that may be the place of an error while a run is prepared."""
+"""A mapping from a Python keyword, which an error may have as its `place` while a run is prepared, to the option."""
 
 
 @contextmanager
 def name_options(**others: str) -> Iterator[None]:
-    """Replace the keyword in each `UsageProblem` of the block by the name of the option.
+    """In each `UsageProblem` of the block, replace a `place` that is a Python keyword by the name of the option.
 
-    `others` are additional options by keyword.
+    `others` maps further keywords to options.
     """
     try:
         yield

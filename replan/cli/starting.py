@@ -44,8 +44,9 @@ async def start_run(
     """Start a run, and return the exit code. If a host serves the home, it drives the run; otherwise this process does.
 
     With `detach`, a host must serve the home, and this function returns at once. `engine` is the engine of the home if
-    the home is already open. `ended` is called with the result after the result is printed, but not for a detached run.
-    Raises `UsageProblem` if the model cannot be opened, or if another execution works in the workspace of the run.
+    the home is already open. `ended` is called with the run's result after the result is printed. For a detached run,
+    `ended` is not called. Raises `UsageProblem` if the model cannot be opened, or if another execution works in the
+    workspace of the run.
     """
     prepared.check_model()
     run, request = new_run_id(), prepared.request
@@ -71,7 +72,8 @@ async def start_run(
 def take_example(name: str, values: dict[str, Any], *, recorded: bool, dry_run: bool, quiet: bool) -> ShippedExample:
     """Return a shipped example, and set the options for its tools and its workspace. A dry run copies nothing.
 
-    Without `quiet`, a notice says where the project is. If `recorded`, the notice also says that no model is called.
+    Without `quiet`, a notice says where the project is. With `recorded`, the notice also says that the model's replies
+    come from a file.
 
     Raises `UsageProblem` if its project cannot be copied.
     """
@@ -141,7 +143,7 @@ def print_dry_run(prepared: Prepared[RunRequest], *, as_json: bool) -> int:
 
 
 def print_cost_of(pinned: RunConfig, *, as_json: bool) -> None:
-    """Print what a run of the configuration can cost, for any problem."""
+    """Print what a run with this configuration can cost, whatever its problem is."""
     _print_cost(cost_of(pinned), as_json=as_json)
 
 

@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of workflow, prompts, policy, tools and config files. Editors use them for completion.
+"""Writes the JSON Schemas of workflow, prompts, policy, tools and config files. Editors use the schemas for completion.
 
 `python -m replan.setup.config_schemas FOLDER` writes the schemas. A test compares them with the committed schemas.
 """
@@ -30,17 +30,19 @@ SCHEMAS: Mapping[str, type[BaseModel]] = {
     "tools": ToolsFile,
     "workflow": Workflow,
 }
-"""The models of files, by the names of their schema files."""
+"""A mapping from the name of a schema file to the pydantic model of the files that it describes."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 NESTING_MAX = 3
-"""How often `describe_models` rebuilds all models. Each rebuild brings the descriptions one level of nesting higher."""
+"""How often `describe_models` rebuilds all pydantic models. Each rebuild copies the descriptions of nested models one
+level up.
+"""
 
 
 def field_docs(model: type) -> dict[str, str]:
-    """Return the docstring below each field of a class, by the field. Inherited fields are included.
+    """Return a mapping from each field of a class, including inherited fields, to the docstring below the field.
 
     The docstrings are read from the source file. Pydantic could read them when it creates a class, but this would take
     a third of a short command's time.

@@ -26,8 +26,8 @@ NETWORK_FILESYSTEMS = frozenset(
 MOUNTS = Path("/proc/mounts")
 
 NAME_BYTES_MAX, PATH_BYTES_MAX = 255, 4000
-"""The longest name and the longest path of the home's folder, in bytes. With these limits, paths within the folder are
-valid.
+"""The longest name and the longest path of the home's folder, in bytes. If the folder keeps these limits, the paths of
+its files are short enough for the system.
 """
 
 
@@ -130,11 +130,11 @@ def _unescape(point: str) -> str:
 JOURNAL, DIRECT = "REPLAN_JOURNAL", "REPLAN_JOURNAL_DIRECT"
 
 LEASE_SECONDS = 8.0
-"""The length of a lease in a database, in seconds. After this time, another machine can take over a run from a killed
-driver.
+"""The length of a lease in a database, in seconds. After this time, another machine can claim a run whose driver was
+killed.
 
-A driver renews its lease every 2 seconds, so it keeps its run after a pause of 5 seconds. On the same machine, a killed
-process is recognised at once.
+A driver renews its lease every 2 seconds, so it keeps its run after a pause of 5 seconds. On the driver's own machine,
+other processes recognise at once that the driver was killed.
 """
 
 

@@ -12,7 +12,10 @@ from pathlib import Path
 
 
 def release() -> str:
-    """Return the version, such as `1.2.0`. For a checkout that is not installed, return a text that says this."""
+    """Return the version, such as `1.2.0`.
+
+    For a checkout that is not installed, return a text that says that it is not installed.
+    """
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - `--help` is quick without it
 
     try:
@@ -25,10 +28,10 @@ NAME = "replan"
 
 
 def data_root(package: str = NAME) -> Path:
-    """Return the folder that contains `prompts/` and `configs/` of the distribution with a package.
+    """Return the folder that contains the folders `prompts/` and `configs/` of a package's distribution.
 
     In a wheel, this is the folder `_data` in the package. In a checkout, it is the folder that contains the package.
-    The package must be installed as files: pip and uv do so.
+    The package must be installed as files, as pip and uv install it, not as an archive.
     """
     folder = Path(str(import_module(package).__file__)).resolve().parent
     bundled = folder / "_data"
@@ -53,15 +56,15 @@ def program() -> str:
 
 
 YOUNG = 200_000
-"""How many new objects trigger a collection of the youngest generation. Until then, cycles keep at most about 30 MB
-alive.
+"""How many new objects trigger a collection of the youngest generation. Before a collection, unused objects in
+reference cycles take at most about 30 MB.
 """
 MIDDLE = 10
 """How many collections of the youngest generation trigger one of the middle generation."""
 
 
 def start_quickly() -> None:
-    """Prepare this process for its imports. Only the process owner may call it.
+    """Prepare this process for its imports. A library must not call this in a program of somebody else.
 
     Garbage collections become rare, because most new objects are needed. Pydantic does not search for its plug-ins,
     because this search reads the metadata of every installed distribution.
@@ -73,7 +76,7 @@ def start_quickly() -> None:
 def tune() -> None:
     """Exclude all present objects from garbage collections, and make collections rarer.
 
-    Only the process owner may call it.
+    A library must not call this in a program of somebody else.
     """
     gc.freeze()
     gc.set_threshold(YOUNG, MIDDLE, gc.get_threshold()[2])

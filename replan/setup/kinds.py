@@ -1,6 +1,7 @@
-"""Finds the kinds of agents: built-in kinds, kinds of installed distributions, and kinds that a program passes.
+"""Finds the kinds of runs: built-in kinds, kinds of installed distributions, and kinds that a program passes.
 
-A kind is loaded only when one of its runs is used, so a broken or missing kind does not affect other kinds.
+A kind is loaded only when one of its runs is used. So a kind that is broken or missing does not affect runs of other
+kinds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,8 +36,8 @@ class Kinds:
     def get(self, run: str, name: str, format: int) -> "Kind[Any, Any]":
         """Return the kind of a run. `name` and `format` are the kind and the format in the run's row.
 
-        Raises `KindUnknown` if no known kind has this name and format. Raises `UsageProblem`, which names the
-        distribution, if the kind's entry point cannot be used.
+        Raises `KindUnknown` if no known kind has this name and format. Raises `UsageProblem` if the kind's entry point
+        cannot be used; the error names the distribution.
         """
         kind = self._load(name)
         if kind is None or kind.format < format:
@@ -59,7 +60,7 @@ class Kinds:
     def usable(self) -> "Iterator[Kind[Any, Any]]":
         """Yield the kinds that can be loaded, in the order of their names.
 
-        `formats` names the kinds that cannot be loaded.
+        The second value of `formats` names the kinds that cannot be loaded.
         """
         for name in sorted(self.names):
             try:
@@ -68,7 +69,10 @@ class Kinds:
                 continue
 
     def formats(self) -> tuple[Formats, list[str]]:
-        """Load all kinds. Return the formats by the kinds' names, and a line about each kind that cannot be used."""
+        """Load all kinds.
+
+        Return a mapping from kinds' names to formats, and a line about each kind that cannot be used.
+        """
         problems = []
         for name, entry in self._entries.items():
             if entry.reserved:

@@ -26,7 +26,7 @@ def with_limits(names: Iterable[str] = tuple(LIMITS), **defaults: Any) -> Callab
 
 
 def limits_in(body: BaseModel) -> RunLimits:
-    """Return the values of the limits in a request body."""
+    """Return the limits that a request body sets."""
     return cast("RunLimits", {name: value for name, value in body if name in LIMITS})
 
 

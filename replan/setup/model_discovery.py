@@ -1,6 +1,6 @@
-"""Finds the models that can be used here, by keys in the environment and on the ports of local servers.
+"""Finds the models that this process can use: models with a key in the environment, and models of local servers.
 
-Nothing leaves this machine: lists of models are requested only from local servers, over loopback.
+Sends nothing to other machines: lists of models are requested only from servers on this machine, over loopback.
 """
 
 import threading
@@ -17,7 +17,7 @@ from runtime.core.errors import UsageProblem
 from runtime.models.providers import PROVIDERS, Provider
 
 PROBE_SECONDS = 0.3
-"""The longest time to wait for the answers of all local servers together, in seconds."""
+"""The longest time for which all local servers together are waited for, in seconds."""
 LIST_BYTES_MAX = 1_000_000
 """The largest number of bytes that are read from a list of models."""
 SHOWN_MAX = 3
@@ -28,11 +28,10 @@ PORTS: Mapping[str, int] = {name: provider.port for name, provider in PROVIDERS.
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """A model that can be used here."""
+    """A model that this process can use."""
 
     model: str
-    """The model in the form of `--model`. It ends with `NAME` if the names of the server's models are not known here.
-    """
+    """The model in the form of `--model`. It ends with `NAME` if the names of the server's models are not known."""
     place: str
 
     @property
@@ -42,7 +41,7 @@ class FoundModel:
 
     @property
     def text(self) -> str:
-        """The name and the place of the model, for people."""
+        """A text for people with the name of the model and the place of its server."""
         name = parse_model_spec(self.model)
         return f"{name.name if isinstance(name, Named) else self.model} at {self.place}"
 
@@ -103,7 +102,7 @@ def _is_set(provider: Provider, environment: Mapping[str, str]) -> bool:
 def _of_environment(provider: Provider, *, elsewhere: bool) -> FoundModel:
     """Return a model of a provider.
 
-    `elsewhere` says whether the environment names a server other than the provider's.
+    `elsewhere` says whether the environment names another server than the provider's own.
     """
     prefix = "" if provider.name == "openai" else f"{provider.name}:"
     name = "" if elsewhere else provider.model

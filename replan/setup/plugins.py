@@ -36,8 +36,8 @@ def _make_guard(
     """Call a factory with the `guard_config` of a step, and return the guard.
 
     A `UsageProblem` of the factory is raised unchanged. Any other exception becomes a `UsageProblem` that begins with
-    `failure`. A value that is not a guard causes a `UsageProblem` that begins with `wrong`, with the hint `hint`.
-    `place` is the place of both errors.
+    `failure`. A value that is not a guard causes a `UsageProblem` that begins with `wrong`, with the hint `hint`. The
+    errors that are made here have the place `place`.
     """
     try:
         guard: Any = factory(config)
@@ -66,10 +66,10 @@ class PlugInFiles:
 
 
 def _load_plugin_files(paths: Iterable[str | Path]) -> PlugInFiles:
-    """Run Python files, each only once in a process, and return the plug-ins that are marked in them.
+    """Run Python files, each only once in a process, and return the functions that the files mark as plug-ins.
 
-    Raises `UsageProblem`, with file and line, for a file that cannot be read or run, or that has no plug-in. It is also
-    raised for a plug-in with a wrong signature, or with the name of a plug-in in another file.
+    Raises `UsageProblem`, with file and line, for a file that cannot be read or run, or that has no plug-in. Also
+    raises `UsageProblem` for a plug-in that has a wrong signature, or the name of a plug-in in another file.
     """
     guards: dict[str, GuardFactory] = {}
     generators: dict[str, TextMaker] = {}
@@ -201,8 +201,8 @@ def registry(
 
     An installed plug-in that cannot be used raises `UsageProblem` when the guard is made or the generator is looked up.
 
-    Raises: UsageProblem: a plug-in that is passed or in a file has a built-in name. Without this error, a resume
-    without the plug-in would silently use the built-in one. Also the errors of `_load_plugin_files`.
+    Raises: UsageProblem: a plug-in that is passed or in a file has a built-in name. If such a name were allowed, a
+    resume that lacks the plug-in would silently use the built-in one. Also the errors of `_load_plugin_files`.
     """
     own = _load_plugin_files(files)
     for group, plugins in (

@@ -1,4 +1,7 @@
-"""Reads `configs/providers.yaml`, which says what parameters servers may refuse and how the call is then repeated."""
+"""Reads `configs/providers.yaml`.
+
+The file says which parameters of a call servers may refuse, and how the call is repeated then.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -27,7 +30,7 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
     ),
     "messages": frozenset({"temperature", "top_p", "top_k", "tools", "service_tier", CACHE, STREAM}),
 }
-"""The request parameters that the file may name, by interface."""
+"""A mapping from an interface of model servers to the request parameters that the file may name for it."""
 
 _Word = Annotated[str, StringConstraints(min_length=3, max_length=60, pattern=r"^[^A-Z]+$")]
 
@@ -75,7 +78,7 @@ class ProviderTable(Config):
 
 @cache
 def read_refusals(root: Path) -> Mapping[str, Refusals]:
-    """Read the table in the folder `configs/` of `root`, and return it by interface.
+    """Read the file in the folder `configs/` of `root`, and return a mapping from each interface to its refusals.
 
     Raises `UsageProblem` with file and line.
     """

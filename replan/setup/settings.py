@@ -220,7 +220,7 @@ class UserConfig(Config):
 
 
 class ConfiguredBudget:
-    """The daily budget in the config file. Edits of the file are noticed."""
+    """The daily budget in the config file. After an edit of the file, the new budget is used."""
 
     def __init__(self, path: Path, config: UserConfig) -> None:
         """Store the path of the config file. `config` has the settings that were read from it."""
@@ -229,8 +229,8 @@ class ConfiguredBudget:
     def current(self) -> HomeBudget:
         """Return the budget in the file.
 
-        If the file cannot be read, or a limit was removed, the budget does not change, and the log says why. The reason
-        is that a file may be empty while an editor writes it. A removed limit holds until the process ends.
+        If the file cannot be read, or lacks an earlier limit, the budget does not change, and the log says why. The
+        reason is that a file may be empty while an editor writes it. So a removed limit holds until the process ends.
         """
         edited = _edited(self._path)
         if edited != self._edited:
@@ -252,13 +252,13 @@ class ConfiguredBudget:
 
 
 def _limits_set(budget: HomeBudget) -> set[tuple[str, Limit]]:
-    """Return the limits that are set in a budget, each with its tenant."""
+    """Return the limits that a budget sets, each with the name of its tenant."""
     budgets = {HOME: budget, **budget.tenants}
     return {(tenant, limit) for tenant, of in budgets.items() for limit, _, _ in of.uses(ZERO)}
 
 
 def _edited(path: Path) -> tuple[int, int]:
-    """Return the time of a file's last edit, in nanoseconds, and its size; zeros if the file does not exist."""
+    """Return the time of a file's last change, in nanoseconds, and its size; two zeros if the file does not exist."""
     try:
         found = path.stat()
     except OSError:
@@ -342,7 +342,7 @@ def read_user_config(path: Path) -> UserConfig:
 
 
 def _absolute(text: str, spec: ModelSpec) -> ModelChoice:
-    """Make the path of the model's file absolute, because a host in another folder may drive the run.
+    """If a model is in a file, make the path absolute, because a host in another folder may drive the run.
 
     Return the choice.
     """
@@ -377,7 +377,10 @@ def choose_model(flag: str | None, environment: Mapping[str, str], config: UserC
 def price_of(
     spec: ModelSpec, *, base_url: str | None = None, own: Mapping[str, Price] | None = None, at: float
 ) -> Price | None:
-    """Return the price of a model. It is zero for a model that runs in this process, and None if it is unknown."""
+    """Return the price of a model.
+
+    The price is zero for a model that runs in this process, and None if the price is unknown.
+    """
     match spec:
         case RecordingSpec() if spec.missing:
             return price_of(parse_model_spec(spec.missing), base_url=base_url, own=own, at=at)

@@ -14,8 +14,8 @@ from actors.values.lines import Line, Style, StyledSpan, line
 from runtime.models.replies import ReplyCode
 
 PLACES_MAX = 12
-"""The largest number of steps that one line names. Further steps are only counted. `--json` has a finding for each
-step.
+"""The largest number of steps that one line names. The line only says how many steps follow. `--json` has a finding for
+each step.
 """
 
 _UNREADABLE = frozenset(str(code) for code in ReplyCode)
@@ -150,7 +150,7 @@ def sarif_results(report: Report, text: str) -> list[dict[str, Any]]:
 def sarif_head(version: str) -> str:
     """Return the text before the first result.
 
-    The results must follow, with commas between them, and then `SARIF_TAIL`.
+    The caller must write the results after this text, with commas between them, and then `SARIF_TAIL`.
     """
     driver = json.dumps({"name": "replan check", "version": version})
     return f'{{"$schema": "{SARIF_SCHEMA}", "version": "2.1.0", "runs": [{{"tool": {{"driver": {driver}}}, "results": ['

@@ -20,14 +20,20 @@ def line_of_error(error: ReplanError) -> str:
 
 
 def line_of_crash(error: BaseException) -> str:
-    """Return one line about an unexpected error, without secrets. The message of a plug-in may contain a key."""
+    """Return one line about an unexpected error, without secrets.
+
+    Secrets are removed because the message of a plug-in's exception may contain a key.
+    """
     from runtime.logs.redact import Redactor, secrets_in  # noqa: PLC0415 - only crashes need it
 
     return shorten(Redactor(secrets_in(os.environ)).text(f"{type(error).__name__}: {error}"))
 
 
 def shorten(text: str) -> str:
-    """Cut long quotes in a line, and return the line. If it is still too long, its middle is left out."""
+    """Return a line with its long quotes cut.
+
+    If the line is still longer than `LINE_MAX`, its middle is replaced by an ellipsis.
+    """
     text = _QUOTE.sub(r"\1\2…\1", text)
     if len(text) <= LINE_MAX:
         return text

@@ -24,7 +24,7 @@ _PLAN_OF = re.compile(r"^plan [a-z0-9]+: ")
 def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
     """Yield a line with the headings, and a line for each row: id, state, time since the last change, title.
 
-    The column of the states is only as wide as the longest state, to leave room for titles.
+    The column of the states is only as wide as the longest state, so that more of the titles fits.
     """
     words = [_state_word(row, status) for row, status in rows]
     width = max(map(len, (*words, "STATUS")))
@@ -38,7 +38,7 @@ def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:
 def _state_word(row: RunRow, status: str) -> str:
     """Return a word for the state of a run: its outcome, its status, or `held up` if no host can drive it.
 
-    If an unfinished run is near a limit, the percentage of its most used limit follows the word.
+    If an unfinished run is near a limit, the text also has the used percentage of that limit.
     """
     match status:
         case "finished":
@@ -84,7 +84,7 @@ def record_line(
 ) -> Line:
     """Return a record as one line: its number, its time, and what happened.
 
-    `state` is the state after the record. `worded` replaces the ids in the text by words.
+    `state` is the state after the record. With `worded`, words replace the ids in the text.
     """
     return columns(f"{record.seq:>4}", stamp(record.at), record_words(kind, record, state, worded=worded))
 

@@ -178,7 +178,10 @@ async def _answer(
 
 
 async def _lacks_answer(engine: Engine, question: str) -> UsageProblem:
-    """Return the error about a question that is named without an answer. Its hint shows the question's choices."""
+    """Return the error for a command line that names a question but has no answer.
+
+    The hint of the error shows the question's choices.
+    """
     from actors.run.open_question import choices
     from replan.cli.hints import answer_command
     from replan.runs.inbox import questions_of, split_question_id

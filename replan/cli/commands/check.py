@@ -142,13 +142,13 @@ def check_assurance(level: str) -> None:
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest size of a `.jsonl` file, in bytes. Such a file is read line by line. Memory holds only one line, of at
-most `BYTES_MAX` bytes, and its report. Of any other file, at most the size of the largest plan is read.
+"""The largest size of a `.jsonl` file, in bytes. Such a file is read line by line. Only one line, of at most
+`BYTES_MAX` bytes, and its report are in memory at a time. Of any other file, at most `BYTES_MAX` bytes are read.
 """
 
 
 def _cases(name: str) -> Iterator[PlanToCheck]:
-    """Yield the plans of a file. Memory holds at most one line of a `.jsonl` file."""
+    """Yield the plans of a file. At most one line of a `.jsonl` file is in memory at a time."""
     from replan.api.check import PlanToCheck
     from runtime.models.replies import BYTES_MAX
 
@@ -197,7 +197,10 @@ def _rows(file: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def _text(data: bytes, place: str) -> str:
-    """Decode the text. A text that was cut because it is too large may end within a character; the check rejects it."""
+    """Return the bytes of a plan as text.
+
+    A plan that was cut because it is too large may end within a character; the check rejects such a plan.
+    """
     from replan.cli.inputs import as_text
     from runtime.models.replies import BYTES_MAX
 
@@ -223,7 +226,7 @@ Report = Mapping[str, Any]
 class CheckOutput:
     """Prints reports in one format.
 
-    With `single`, one plan is checked, and its JSON is an object instead of an array.
+    With `single`, only one plan is checked, so the JSON output is an object instead of an array.
     """
 
     def __init__(self, form: str, *, single: bool) -> None:

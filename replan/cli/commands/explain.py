@@ -68,7 +68,7 @@ _SECTIONS = {
 EXIT_KIND = "exit code"
 """The kind of the terms that are exit codes."""
 _ROW = "rule of the default policy"
-"""The kind of the terms that name rows of the default policy."""
+"""The kind of the terms that are names of rows of the default policy."""
 
 
 class GlossaryTerm(NamedTuple):

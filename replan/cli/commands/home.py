@@ -248,7 +248,10 @@ async def _prune(
 
 
 def _tell_of_folders(folders: Iterable[LeftFolder]) -> Sequence[dict[str, Any]]:
-    """Print for each folder of a fork whether it was removed, or why it is kept. Return the same facts as data."""
+    """Print for each folder of a fork whether it was removed, or why it is kept.
+
+    Return one JSON object for each folder.
+    """
     from replan.cli.terminal.console import notice
 
     rows = []

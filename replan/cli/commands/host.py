@@ -51,9 +51,9 @@ async def drive(
 ) -> int:
     """Drive runs until a signal arrives, and return the exit code.
 
-    `concurrency` is the largest number of runs at once; None means `runs_max` of the config file. `opening` opens the
-    dispatcher that assigns runs to this process. Without a dispatcher, all runs that no other process drives are
-    driven. With `fair`, the runs take turns with their model calls.
+    `concurrency` is the largest number of runs to drive at once; None means `runs_max` of the config file. `opening`
+    opens the dispatcher that assigns runs to this process. Without a dispatcher, all runs that no other process drives
+    are driven. With `fair`, the runs take turns with their model calls.
     """
     import trio
 

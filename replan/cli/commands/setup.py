@@ -33,9 +33,9 @@ class FoundProgram:
 
 
 def find_programs(folder: Path) -> tuple[FoundProgram, ...]:
-    """Return at most one program for each role, according to the files of a folder.
+    """Return the programs that the files of a folder suggest, at most one for each role.
 
-    Programs of a language come before make.
+    A program of a programming language takes precedence over `make`.
     """
     first: dict[str, FoundProgram] = {}
     for found in _candidates(folder):
@@ -80,7 +80,7 @@ def _scripts(path: Path) -> frozenset[str]:
 
 
 def tools_text(programs: tuple[FoundProgram, ...]) -> str:
-    """Return the text of a tools file, in which the programs check steps and a person does everything else."""
+    """Return the text of a tools file in which `programs` check the steps, and a person does all other work."""
     rows = [
         f"# yaml-language-server: $schema={_SCHEMAS.format(data_root())}/tools.schema.json",
         "# The tools of plans, unless `replan do` or `replan execute` names another file.",
@@ -117,7 +117,10 @@ def tools_text(programs: tuple[FoundProgram, ...]) -> str:
 
 
 def shipped_text(name: str) -> str:
-    """Return the shipped text of `problem.md` or `config.yaml`. It names its schema for editors."""
+    """Return the shipped text of `problem.md` or `config.yaml`.
+
+    The text of `config.yaml` names the file's JSON Schema for editors.
+    """
     text = (data_root() / "configs" / "starter" / name).read_text(encoding="utf-8")
     return text.replace("$schema=../schemas", f"$schema={_SCHEMAS.format(data_root())}", 1)
 

@@ -216,7 +216,7 @@ def _print_document(result: RunResult, loaded: Loaded, view: str, top: str, *, a
 
 
 def _hint_next(result: RunResult, top: str) -> None:
-    """Print on stderr how to answer or resume a run that nobody drives. `top` is the run to resume."""
+    """Print on stderr how to answer or resume a run that no process drives. `top` is the id of the run to resume."""
     from replan.cli.hints import say_how_to_answer, say_how_to_resume
 
     say_how_to_answer(result)
@@ -252,7 +252,7 @@ def log(invocation: Invocation, run_id: str | None, *, last: bool, follow: bool,
 
 
 FOLLOW_SECONDS = 0.25
-"""The seconds between two looks of `log --follow` for new records."""
+"""How often `log --follow` reads new records from the journal, in seconds."""
 
 
 async def _read_records(reader: RunReader, name: str | None) -> tuple[AnyKind, list[Record[Any]]]:
@@ -406,10 +406,12 @@ async def _document(reader: RunReader, name: str | None, *, form: str, view: str
 
 
 def _show_prompt(invocation: Invocation, wanted: str | None, node: str, *, as_json: bool) -> int:
-    """Print the messages of one call of a run, and return the exit code. If `wanted` is None, use the newest run.
+    """Print the messages that one call of a run sent to the model, and return the exit code.
 
-    The exit code is 1 if the messages do not have the stored hash. One reason is a release that renders prompts
-    differently.
+    If `wanted` is None, use the newest run.
+
+    The exit code is 1 if the hash of the messages differs from the stored hash, for example because this release
+    renders prompts differently.
     """
     from replan.cli.reading import read_home
     from replan.cli.terminal.console import notice

@@ -115,7 +115,7 @@ def ignore_closed_stdout() -> Iterator[None]:
 
 
 def plain_terminal(stream: TextIO | Lossy) -> bool:
-    """Return whether a stream gets only plain text. It is not a terminal, or its `TERM` is `dumb`."""
+    """Return whether a stream gets only plain text: it is not a terminal, or `TERM` is `dumb`."""
     return not stream.isatty() or os.environ.get("TERM") == "dumb"
 
 
@@ -138,8 +138,8 @@ def rich_tree(lines: LineTree) -> "Tree":
 def notice(text: str) -> None:
     """Print a line on stderr for the user. The line begins with the name of the program.
 
-    The buffer of stdout is written first, so that the lines of both streams are in order. An error of stdout is ignored
-    here, because it occurs again and is reported at the end.
+    The buffer of stdout is written first, so that the lines of both streams are in order. If writing to stdout fails,
+    the error is ignored here, because it occurs again at the end and is reported then.
     """
     with contextlib.suppress(OSError):
         sys.stdout.flush()
@@ -151,7 +151,7 @@ def notice(text: str) -> None:
 
 
 def show(lines: Iterable[Line]) -> None:
-    """Print lines on stdout. A terminal gets lines that are folded to its width."""
+    """Print lines on stdout. On a terminal, the lines are folded to its width."""
     if sys.stdout.isatty():
         _print_folded(lines, out())
     else:
@@ -159,7 +159,7 @@ def show(lines: Iterable[Line]) -> None:
 
 
 def show_aside(lines: Iterable[Line]) -> None:
-    """Print lines on stderr. A terminal gets lines that are folded to its width."""
+    """Print lines on stderr. On a terminal, the lines are folded to its width."""
     if sys.stderr.isatty():
         _print_folded(lines, err())
         return
@@ -189,8 +189,8 @@ def _print_folded(lines: Iterable[Line], console: "Console") -> None:
 def print_row(row: Line, *, cut: bool = False, whole: bool = False) -> None:
     """Print a line on stdout.
 
-    For a terminal, a line that is too long is folded between words. With `cut`, it is cut and ends in an ellipsis
-    instead. With `whole`, the terminal itself folds it.
+    For a terminal, a line that is too long is folded between words. With `cut`, the line is cut instead, and ends in an
+    ellipsis. With `whole`, the line is printed as it is, and the terminal breaks it.
     """
     if not sys.stdout.isatty():
         print_lines([row])
@@ -223,7 +223,7 @@ def _piped_console() -> "type[Console]":
     from rich.console import Console
 
     class Piped(Console):
-        """A console that raises an exception if its stream is closed, instead of ending the program."""
+        """A console of rich. If its stream is closed, it raises an exception instead of ending the program."""
 
         def on_broken_pipe(self) -> None:
             """Raise the `BrokenPipeError` that is being handled."""
@@ -254,7 +254,7 @@ NEWS_SECONDS = 10.0
 class Ticker:
     """Progress of a long command on stderr.
 
-    A terminal gets one line that is rewritten; other outputs get a line every `NEWS_SECONDS`.
+    A terminal shows one line, which is rewritten. Any other output gets a new line every `NEWS_SECONDS`.
     """
 
     def __init__(self, what: str) -> None:

@@ -19,7 +19,10 @@ def print_text(text: str) -> None:
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """Print one JSON value on stdout. Characters that the encoding lacks, or that control a terminal, are escaped."""
+    """Print one JSON value on stdout.
+
+    Characters that the encoding of stdout lacks, and characters that control a terminal, are escaped.
+    """
     print(_json(value, indent))  # noqa: T201 -- results go to stdout
 
 

@@ -26,7 +26,8 @@ from runtime.logs.terminal_text import clean
 from runtime.models.watched import LiveReply
 
 FIRST_SECONDS = 30.0
-"""The age of a call, in seconds, at which a first line about it is printed. The next line is printed at twice this age.
+"""The age of an open call, in seconds, at which the first line about the call is printed. Each next line is printed at
+twice the age of the line before.
 """
 GAP_SECONDS_MAX = 60.0
 
@@ -53,7 +54,10 @@ class CallsInFlight:
         self._open = {name: self._open.get(name) or _Flight(now, FIRST_SECONDS) for name in requests}
 
     def all(self) -> list[tuple[str, str]]:
-        """Return a text about each open call and the end of its reply so far, the oldest call first."""
+        """Return a text for each open call, the oldest call first.
+
+        The text has the last characters of the reply so far.
+        """
         replies = self._replies()
         return [
             (self._text(name, flight, replies), replies[name].text if name in replies else "")
@@ -61,7 +65,7 @@ class CallsInFlight:
         ]
 
     def due(self) -> list[str]:
-        """Return a text about each open call for which another line is due."""
+        """Return a text about each open call for which a line must be printed now."""
         texts, replies = [], self._replies()
         for name, flight in self._open.items():
             age = self._now() - flight.since
@@ -83,9 +87,9 @@ ROWS_MAX = 30
 ROWS_MIN = 4
 """The smallest number of rows of the tree that are drawn, even on a small screen."""
 TOLD_SECONDS = 1.0
-"""The shortest duration of a call, in seconds, that the line about its reply shows."""
+"""The line about a reply shows the duration of its call only if the call took at least this many seconds."""
 ROOM_MIN = 20
-"""The smallest number of characters of an open reply that are shown. With less room, none are shown."""
+"""The smallest number of characters of an incomplete reply that are shown. If a line has less room, none are shown."""
 IN_FLIGHT_MAX = 4
 """The largest number of open calls whose age the live tree shows."""
 
@@ -106,7 +110,7 @@ class Progress(Protocol):
         """Remove the display before a question to the user."""
 
     def close(self) -> None:
-        """Show the last state, and end the display."""
+        """Show the last state of the run, and end the display."""
 
 
 class Silence:
@@ -186,7 +190,7 @@ class LiveTree:
         self._live = self._new()
 
     def on_record(self, record: Record[Any], state: Any) -> None:
-        """Redraw the tree with the record. If the display was paused, show it again."""
+        """Redraw the tree with the record. If the display was paused, the tree appears again."""
         self._state, self._clock_offset = state, time.time() - time.monotonic()
         self._in_flight.set_open(_open_calls(self._kind, state))
         self._records.append(record)
@@ -214,7 +218,10 @@ class LiveTree:
         self._live.stop()
 
     def close(self) -> None:
-        """End the display. The tree stays on the screen, unless a result with the same steps is printed below it."""
+        """End the display.
+
+        The tree stays on the screen, unless a result that lists the same steps is printed afterwards.
+        """
         self._in_flight.set_open(())
         self._left = True
         self._live.transient = self._kind.views.brief_has_tree and sys.stdout.isatty()

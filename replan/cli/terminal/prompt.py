@@ -14,7 +14,7 @@ from replan.cli.terminal.console import err, rich_text
 from runtime.logs.terminal_text import clean
 
 LINE_BYTES_MAX = 4096
-"""The largest number of bytes that a terminal returns from one read, and so the length of the longest typed line."""
+"""The largest number of bytes that one read from a terminal returns. So a typed line cannot be longer."""
 
 QUIET_SECONDS = 0.05
 """The longest pause between two lines of a pasted text, in seconds. After a longer pause, the answer is complete."""
@@ -87,9 +87,9 @@ async def _answer() -> str | None:
 
 
 def _last_line(terminal: int) -> bytes:
-    """Return the last line of a pasted text if it has no line end.
+    """Return the last line of a pasted text if no line end follows it.
 
-    In line mode, a terminal does not return this line.
+    In line mode, a read from a terminal does not return such a line.
     """
     before = termios.tcgetattr(terminal)
     raw = [*before[:3], before[3] & ~termios.ICANON, *before[4:6], [*before[6]]]
