@@ -111,7 +111,7 @@ async def check_answers(engine: Engine, name: str) -> dict[str, CheckedAnswer]:
         except UsageProblem as problem:
             raise document.problem(f"{written}: {problem.cause}", path, problem.hint) from None
         if question in checked:
-            raise document.problem(f"question {question} is answered twice", path, "keep one of the answers")
+            raise document.problem(f"question {question} is answered twice", path, "keep one of its answers")
         if answer.earlier:
             raise document.problem(f"{question}: {answer.earlier}", path, FIRST_COUNTS)
         checked[question] = answer

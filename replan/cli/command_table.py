@@ -42,7 +42,7 @@ _ROWS = (
     ("answer", DAILY[1], "Answer a question.", "answer:answer"),
     ("tell", DAILY[1], "Send a note or a requirement to a run.", "answer:tell"),
     ("cancel", DAILY[1], "Cancel a run.", "control:cancel"),
-    ("fork", DAILY[1], "Start a new run from the middle of another one.", "control:fork"),
+    ("fork", DAILY[1], "Start a new run from the middle of another run.", "control:fork"),
     ("edit", "Also for runs", "Edit the plan of a run in your editor.", "edit:edit"),
     ("undo", "Also for runs", "Undo what an execution did.", "control:undo"),
     ("host", "Operate", "Drive all runs of the home (the folder with runs and settings).", "host:host"),

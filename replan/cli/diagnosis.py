@@ -366,7 +366,9 @@ def _describe_limits(environment: Mapping[str, str]) -> str:
             f"{max(0, window.remaining):,} of {window.limit:,} {what} left, reset in {window.resets_at - now:.0f} s"
             for what, window in windows
         ]
-        parts += [f"all calls refused for {limits.held_until - now:.0f} s"] if now < limits.held_until else []
+        parts += (
+            [f"the server refuses all calls for {limits.held_until - now:.0f} s"] if now < limits.held_until else []
+        )
         rows += [f"{key.partition(' ')[0]}: {', '.join(parts)}"] if parts else []
     return "; ".join(rows) or "no known rate limit applies now"
 

@@ -109,7 +109,7 @@ def model_to_use(
         notice(f"{command} -m {name} # a template, not a plan for your problem")
     if not found:
         notice("no key and no server of a language model was found (OPENAI_API_KEY, Ollama, ...)")
-    raise NoModel("no model is named", place="--model", hint="name one as above, or set REPLAN_MODEL")
+    raise NoModel("no model is named", place="--model", hint="name a model as above, or set REPLAN_MODEL")
 
 
 def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:

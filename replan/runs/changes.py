@@ -135,7 +135,7 @@ async def record_crash(engine: Engine, run: str, error: Exception) -> None:
 
 async def record_undrivable(engine: Engine, run: str, problem: ReplanError) -> None:
     """Record why this host cannot drive a run that nobody drives. Programs that follow the run show the reason."""
-    reason = _redact(engine, f"the host cannot drive it: {problem}")[:WHY_MAX]
+    reason = _redact(engine, f"the host cannot drive the run: {problem}")[:WHY_MAX]
     await _record(engine, run, Parking(engine.clock.now(), handover=True, why=reason))
 
 

@@ -130,7 +130,7 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
 Approval = Literal["each", "risky", "none"]
 """Which tool calls a person must approve."""
 LEVELS = get_args(GuardLevel)
-_BIND = "bind these names there, because the template's steps use them, or name another model"
+_BIND = "bind these names in this file, because the template's steps use them, or name another model"
 _NO_AUTHOR = "no model is named (-m, REPLAN_MODEL, or `model` in config.yaml)"
 
 

@@ -49,7 +49,7 @@ async def host(
     process = Process(engine, warn, stop, health_port, report)
     formats, problems = engine.kinds.formats()
     for problem in problems:
-        warn(f"{problem}; this host does not drive its runs")
+        warn(f"{problem}; this host does not drive runs of this kind")
     async with AsyncExitStack() as stack, trio.open_nursery() as nursery:
         drive = _Drive(replace(engine, models=Shared(stack)), report)
         serving = Host(

@@ -182,7 +182,7 @@ class RunSession:
         row = await self._engine.journal.row(self._run)
         has_reason = bool(row.detail) if row.status == "running" else not row.unread
         if row.owner is None and row.next_wake is None and not has_reason:
-            self._note("the host is busy and has not taken up the run yet; Ctrl-C leaves the run to the host")
+            self._note("the host is busy and has not started to drive the run yet; Ctrl-C leaves the run to the host")
 
     def _report_undrivable(self, why: str) -> None:
         self._note(why)

@@ -71,7 +71,7 @@ class ProviderTable(Config):
                     raise config_error("`instead` and `weaker` exclude each other", (interface, name), "keep one")
             structured = [name for name, row in rows.items() if row.weaker]
             if len(structured) > 1:
-                hint = "only one parameter asks for structure"
+                hint = "only the parameter for structured output can have weaker values"
                 raise config_error(f"{' and '.join(structured)} have `weaker`", (interface, structured[1]), hint)
         return self
 

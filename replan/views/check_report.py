@@ -44,7 +44,7 @@ def report_lines(report: Mapping[str, Any], guards: Mapping[str, str]) -> list[L
     if report["escalations"]:
         rows.append(_item(f"may escalate at: {', '.join(report['escalations'])}", "dim"))
     if report.get("undoes"):
-        rows.append(_item(f"may undo all steps at: {', '.join(report['undoes'])}", "dim"))
+        rows.append(_item(f"may undo all steps after a failure of: {', '.join(report['undoes'])}", "dim"))
     if report.get("irreversible"):
         rows.append(_item(f"these steps cannot be undone: {', '.join(report['irreversible'])}", "yellow"))
     unknown = [

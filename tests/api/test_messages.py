@@ -91,7 +91,7 @@ def test_a_run_that_its_host_cannot_drive_goes_on_in_this_process(in_loop, tmp_p
     assert [record.seq for record in records] == [*range(1, len(records) + 1)]
     kinds = [record.event.kind for record in records]
     place = kinds.index("run_parked")
-    assert records[place].event.why == "the host cannot drive it: this run needs a plug-in"
+    assert records[place].event.why == "the host cannot drive the run: this run needs a plug-in"
     assert kinds[place + 1] == "run_resumed"
     assert result.succeeded
 

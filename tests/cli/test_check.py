@@ -98,7 +98,7 @@ def test_the_expansive_level_says_what_is_undone_and_what_cannot_be(replan, tmp_
     ]
     (tmp_path / "undo.json").write_text(json.dumps({**PLAN, "steps": steps}))
     result = replan("check", tmp_path / "undo.json", "--level", "expansive")
-    assert "may undo all steps at: ask, fix" in result.stdout
+    assert "may undo all steps after a failure of: ask, fix" in result.stdout
     assert "these steps cannot be undone: find" in result.stdout
     shown = json.loads(replan("check", tmp_path / "undo.json", "--level", "expansive", "--json").stdout)
     assert (shown["undoes"], shown["irreversible"], shown["escalations"]) == (["ask", "fix"], ["find"], [])

@@ -267,7 +267,7 @@ def test_what_is_neither_a_file_nor_a_run_is_exit_8(replan, files):
     _, *arguments = files()
     result = replan("execute", "k7m2x9qa", *arguments)
     assert result.exit_code == 8
-    assert "no run 'k7m2x9qa', and no file of this name" in result.stderr
+    assert "no run 'k7m2x9qa', and there is no file with this name" in result.stderr
 
 
 def test_the_tools_file_of_the_home_is_used_where_none_is_named(replan, files, home, tmp_path):

@@ -21,7 +21,7 @@ replan: replan run {problem} -m template:refactoring # a template, not a plan fo
 replan: replan run {problem} -m template:performance # a template, not a plan for your problem
 replan: replan run {problem} -m template:decide # a template, not a plan for your problem
 """
-REFUSED = "replan: --model: no model is named (name one as above, or set REPLAN_MODEL)\n"
+REFUSED = "replan: --model: no model is named (name a model as above, or set REPLAN_MODEL)\n"
 
 
 @contextmanager

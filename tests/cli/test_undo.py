@@ -153,7 +153,7 @@ def test_cancel_undo_undoes_a_run_that_waits_for_an_approval(trip, tmp_path, rep
     assert waiting.exit_code == Exit.WAITING, waiting.stderr
     run = run_id(replan)
     cancelled = replan("cancel", run, "--undo")
-    assert (cancelled.exit_code, "undoes its work" in cancelled.stderr) == (0, True)
+    assert (cancelled.exit_code, "undoes the work of the run" in cancelled.stderr) == (0, True)
     result = replan("resume", run, "--json", "--no-input")
     assert (result.exit_code, json.loads(result.stdout)["outcome"]) == (Exit.UNDONE, "undone"), result.stderr
     assert log(tmp_path) == ["book hotel", "book flight", *UNDONE]

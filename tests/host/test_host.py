@@ -344,4 +344,4 @@ async def test_a_follower_is_told_when_the_host_does_not_take_the_run_up(autojum
             assert notes == []
             await trio.sleep(2)
             stop.requested.set()
-    assert notes == ["the host is busy and has not taken up the run yet; Ctrl-C leaves the run to the host"]
+    assert notes == ["the host is busy and has not started to drive the run yet; Ctrl-C leaves the run to the host"]

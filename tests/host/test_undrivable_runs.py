@@ -47,7 +47,9 @@ async def test_the_reason_is_recorded_once_until_the_run_is_driven(autojump_cloc
             (parked,) = [record.event for record in await engine.journal.read("a") if record.event.kind == "run_parked"]
             assert parked.handover
             assert parked.why == home.row("a")[1]
-            assert parked.why.startswith("the host cannot drive it: a: this run needs the plug-in generator 'made'")
+            assert parked.why.startswith(
+                "the host cannot drive the run: a: this run needs the plug-in generator 'made'"
+            )
             assert (await engine.result("a")).why == parked.why
             async with home.hosting(engine):
                 await trio.sleep(0.5)
@@ -160,7 +162,7 @@ async def test_a_replay_of_an_unknown_run_is_reported_and_retried_every_minute(a
         async with home.hosting(engine):
             await trio.sleep(90)
     assert home.events("a") == [("not_here", "no run 'lost'")] * 2
-    assert home.row("a") == ("running", "the host cannot drive it: no run 'lost'")
+    assert home.row("a") == ("running", "the host cannot drive the run: no run 'lost'")
 
 
 async def test_a_failing_due_is_retried_at_the_polling_interval(autojump_clock):

@@ -98,8 +98,10 @@ _ANSWER = examples(
 @click.command(epilog=_ANSWER)
 @click.argument("question", metavar="QUESTION|--last", required=False, shell_complete=complete_question)
 @click.argument("text", required=False)
-@click.option("--last", is_flag=True, help="Answer the newest run's question; if it has several, give the ID of one.")
-@click.option("--decline", is_flag=True, help="Decline the question, which says what happens then.")
+@click.option(
+    "--last", is_flag=True, help="Answer the newest run's question; if the run has several, give the ID of one."
+)
+@click.option("--decline", is_flag=True, help="Decline the question; its text says what happens then.")
 @click.option("--file", metavar="FILE", help="Post the answers in a file from `questions --export`; - reads stdin.")
 @json_option
 @common
@@ -209,7 +211,7 @@ async def _answer_file(invocation: Invocation, file: str, as_json: bool) -> int:
     for question, receipt in receipts.items():
         conflicts += receipt.result == "conflict"
         if receipt.result == "conflict":
-            posted = "already has another answer, which counts"
+            posted = "already has another answer, and that answer counts"
         else:
             declined = checked[question].body["kind"] == "decline"
             posted = _posted_text(declined=declined, is_new=receipt.result != "duplicate")
@@ -311,12 +313,12 @@ async def _tell(invocation: Invocation, name: str | None, text: str, kind: str, 
         hosted = await engine.has_host(row.kind, row.format)
     kind = json.loads(posted.body)["kind"]
     if kind == "value":
-        notice(f"run {run} has the value, and calculates again with it")
+        notice(f"run {run} has received the value, and calculates again with it")
         if row.owner is None:
             say_how_to_resume(run)
     else:
         effect = "the next prompt shows it" if kind == "note" else "it changes the task at once"
-        _report_posted(f"run {run} has the {kind}; {effect}", row, hosted=hosted)
+        _report_posted(f"run {run} has received the {kind}; {effect}", row, hosted=hosted)
     if as_json:
         print_json({"run_id": run, "kind": kind, "result": posted.result})
     return Exit.OK

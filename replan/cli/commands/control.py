@@ -145,7 +145,7 @@ async def _undo_driven(engine: Engine, run: str, as_json: bool) -> int:
         raise UsageProblem(f"run {run} has finished already ({row.detail})", place="RUN", hint=hint)
     await engine.undo(run)
     by = "the process that drives it" if row.owner is not None else f"`{program()} resume {run}` or a host"
-    notice(f"run {run}: {by} undoes its work, and ends the run; `{program()} show {run}` shows the progress")
+    notice(f"run {run}: {by} undoes the work of the run, and ends the run; `{program()} show {run}` shows the progress")
     if as_json:
         print_json({"run_id": run, "cancelled": False})
     return Exit.OK
@@ -198,14 +198,14 @@ _FORK = examples(
     cls=LongCommand,
     brief=("last at workflow policy given workspace max_calls max_cost deadline detach no_input quiet json"),
     epilog=_FORK,
-    short_help="Start a new run from the middle of another one.",
+    short_help="Start a new run from the middle of another run.",
 )
 @run_argument(last="The newest run.")
 @click.option(
     "--at",
     metavar="NODE|SEQ",
     default="",
-    help="Fork after this verdict or record, by default the last before the end; before:NODE repeats the attempt.",
+    help="Fork after this record or attempt; default: before the run's end; before:NODE repeats the attempt NODE.",
 )
 @click.option("-w", "--workflow", help="Use this workflow in the fork; it must have the same steps.")
 @click.option("--policy", help="Use this policy in the fork, a shipped one or a file.")

@@ -147,6 +147,6 @@ def _source_of(invocation: Invocation, name: str) -> PlanToExecute:
     try:
         source = read_home(invocation, read)
     except RunNotFound as error:
-        raise RunNotFound(name, cause=f"{error}, and no file of this name") from None
+        raise RunNotFound(name, cause=f"{error}, and there is no file with this name") from None
     invocation.done_at_once = False  # The execution follows.
     return source

@@ -51,7 +51,9 @@ def files(*, as_json: bool) -> int:
         return Exit.OK
     for path, size in found.items():
         print_row(line(f"{size:>15,}  {path.relative_to(folder)}"))
-    notice(f"{folder}: {len(found)} files" if found else f"{folder}: no files yet; the first run creates them")
+    notice(
+        f"{folder}: {len(found)} files" if found else f"{folder}: there are no files yet; the first run creates them"
+    )
     return Exit.OK
 
 
@@ -117,7 +119,7 @@ def copy(
     choice = RunChoice(names, before, ended=ended)
     if delete and choice == RunChoice():
         hint = "add --older-than 30d, --ended or --run RUN"
-        raise UsageProblem("this option needs a choice of runs", place="--delete", hint=hint)
+        raise UsageProblem("this option needs an option that chooses runs", place="--delete", hint=hint)
     source = urls[0] if len(urls) == 2 else journal_url()
     return copy_between(source, urls[-1], choice, delete=delete, as_json=as_json)
 

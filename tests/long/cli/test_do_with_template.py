@@ -106,7 +106,7 @@ def test_execute_too_compares_the_tools_with_what_the_author_needs_before_the_fi
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     words = ["--tools", str(file), "--workspace", str(work), "-m", "template:bug", "--no-input"]
     result = replan("execute", str(tmp_path / "plan.json"), *words)
-    lack = "your tools file does not bind: coder, syntax, test_fails; bind these names there"
+    lack = "your tools file does not bind: coder, syntax, test_fails; bind these names in this file"
     assert f"if this plan fails, no new plan can be made: {lack}" in result.stderr
     assert result.exit_code == 6
     shown = json.loads(replan("show", "--last", "--json").stdout)
