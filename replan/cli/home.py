@@ -38,8 +38,8 @@ async def open_engine(
 ) -> AsyncIterator[Engine]:
     """Open the home and its log, and yield the engine. `config` and `make` are the same as for `open_home`.
 
-    With `inspect`, a home that cannot be written is read without changes. Commands that drive runs pass `drives`: only
-    then are plug-in files loaded and services run.
+    With `inspect`, a home that cannot be written is read without changes. Commands that drive runs pass `drives`.
+    Without `drives`, no plug-in file is loaded, and no service runs.
 
     Only commands that start a run or a host pass `make`, which creates missing files. If files are missing, other
     commands find no runs.

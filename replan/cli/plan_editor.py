@@ -101,8 +101,8 @@ def get_edit(invocation: Invocation, opened: OpenPlan, file: str | None, *, drop
 def _judge(opened: OpenPlan, value: dict[str, Any], agrees: Callable[[EditRejected], bool]) -> tuple[str, ...]:
     """Judge an edited plan, and return the ids of the demands that the person agrees to drop.
 
-    If dropped demands are the only problem, `agrees` asks the person. Raises `EditRejected` for any other problem, and
-    if the person does not agree.
+    If dropped demands are the only problem, call `agrees`, which returns whether the person agrees to drop them. Raises
+    `EditRejected` for any other problem, and if the person does not agree.
     """
     from replan.runs.editing import EditRejected
 

@@ -113,7 +113,7 @@ def model_to_use(
 
 
 def _offer(found: Sequence[FoundModel], *, templates: bool) -> str | None:
-    """Offer each found model on the terminal, then the templates.
+    """Offer each found model whose name is known on the terminal, then the templates.
 
     Return the one that the person accepts; None if the person accepts none.
     """

@@ -25,7 +25,8 @@ READ_MAX = 20
 """The largest number of finished runs that `resume --last` reads, because a message may have reopened one of them."""
 
 FIRST_ROWS = 100
-"""How many status rows are read at first to find the newest run. All rows are read only if these do not suffice."""
+"""How many status rows are read at first to find the newest run. If none of them matches, ten times as many are read.
+"""
 
 Work = Callable[["RunReader"], Coroutine[Any, Any, T]]
 """A function of a command, which gets a reader of the home's runs."""

@@ -229,11 +229,10 @@ class Opener(RunPoster):
     def resources(
         self, model_name: str | None, model: Any, options: DriveOptions, *, others: Sequence[str] = ()
     ) -> Resources:
-        """Return the resources of a run.
+        """Return what the actors of a run need, such as the clock, the open model and the limits of calls.
 
-        `model` is an open model, and `model_name` is its name in the form of `--model`.
-
-        Both are None for a run without a model. `others` has the names of the models of the run's steps.
+        `model` is an open model, and `model_name` is its name in the form of `--model`. Both are None for a run without
+        a model. `others` has the names of the models of the run's steps.
         """
         plain_model: Any = model.model if isinstance(model, WatchedModel) else model
         plain_model = plain_model.probed_model if isinstance(plain_model, RoutedModel) else plain_model

@@ -103,7 +103,7 @@ def read_plan_file(name: str) -> PlanToExecute:
 async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
     """Return the proved plan of a planning run. `run` is the run's full id.
 
-    Raises `UsageProblem` for a run without a proved plan; also the errors of `RunReader.read`.
+    Raises `UsageProblem` for a run without a proved plan, and the errors of `RunReader.read`.
     """
     from actors.planning.result import Result  # noqa: PLC0415 -- a plan of a file needs no run
 

@@ -356,9 +356,9 @@ class RunPoster(RunReader):
     async def tell(self, run: str, text: str, kind: str = "note", *, key: str = "") -> Posted:
         """Post a note or a requirement. Later prompts show a note; a requirement changes the task.
 
-        If the run takes values, a note `FIELD=VALUE` is posted as a correction, even after a success. A message with a
-        `key` is posted only once. If this is called again with the key, the result is `duplicate` for the same text,
-        and `conflict` for another text.
+        If the run takes values, a note `FIELD=VALUE` is posted as a correction, even after the run has succeeded. A
+        message with a `key` is posted only once. If `tell` is called again with the same key, the result is `duplicate`
+        for the same text, and `conflict` for another text.
 
         Raises `RunNotFound`, `KindUnknown`, and `UsageProblem` for an empty or too long text, and for a run that has
         finished or is a child run.

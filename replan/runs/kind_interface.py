@@ -149,7 +149,9 @@ class OrderContext:
     registry: Registry
     environment: Mapping[str, str]
     may_take_long: bool = False
-    """Whether the preparation may take long, for example to read many files: the caller runs it in a thread."""
+    """Whether the preparation may take long, for example because it reads many files. If so, the caller runs it in a
+    thread.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +214,8 @@ class KindInterface:
     tool: str
     """The name of the MCP tool that starts such a run."""
     calls: Callable[[Mapping[str, Any]], int]
-    """A function that returns the default limit of model calls for the fields of an order, or for their texts in a
-    form.
+    """A function that returns the default limit of model calls. Its argument has the fields of an order, or the texts
+    of these fields in a form.
     """
     prepare_order: Callable[[KindOrder, OrderContext], PreparedRun] | None = None
     """A function that prepares the run of an order. If it is None, the kind's `prepare` is called with the `KindOrder`.

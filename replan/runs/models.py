@@ -175,7 +175,7 @@ def servers_of(models: Iterable[str], environment: Mapping[str, str]) -> dict[st
 def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], environment: Mapping[str, str]) -> None:
     """Check that the servers of a run's models are the servers that the run has recorded.
 
-    Otherwise the prompts of the run and a key could be sent to a server that the user did not choose for this run.
+    Without this check, the prompts of the run and a key could be sent to a server that the user did not choose for it.
 
     Raises: UsageProblem: the environment names another server. The hint says how to continue the run.
     """

@@ -23,7 +23,7 @@ Admit = Callable[[], Awaitable[None]]
 LOOK_SECONDS = 0.05
 """The seconds between two checks for new commits in the journal."""
 LOOK_ANYWAY_SECONDS = 1.0
-"""The seconds after which the run's row is read even without a commit, because the driver may have died."""
+"""The seconds after which the run's status row is read even without a new commit, because the driver may have died."""
 
 
 class Follower:
@@ -83,8 +83,8 @@ TAKEN_UP_SECONDS = 5.0
 class RunSession:
     """Drives one run in this process, or follows the host that drives it. Reports its records in order, each once.
 
-    The reports of a new run begin with its first record. The reports of any other run begin with the next record
-    written.
+    The reports of a new run begin with its first record. The reports of any other run begin with the next record that
+    is written.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class RunSession:
         on_record: OnRecord,
         note: Notice = ignore,
     ) -> None:
-        """Store the run's id and its callbacks: `on_record` gets each record, `note` each notice."""
+        """Store the run's id and two callbacks: `on_record` is called with each record, and `note` with each notice."""
         self._engine, self._run = engine, run
         self._on_record, self._note = on_record, note
         self._follower = Follower(engine, run, self._report)

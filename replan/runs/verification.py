@@ -1,8 +1,8 @@
 """Verifies a journal: computes values from its records, and compares them with the stored values.
 
-These values are each run's status row, open questions, title, committed amount, due time and unread messages. The
-anchors and the daily totals of the home and the tenants are compared too. Records, texts and messages are verified by
-their hashes. Nothing is changed.
+These values are each run's status row, open questions, title, committed amount, due time and unread messages. The daily
+totals of the home and the tenants are compared too, and the anchors, a file with the last record of each run. Records,
+texts and messages are verified by their hashes. Nothing is changed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -11,9 +11,9 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def with_limits(names: Iterable[str] = tuple(LIMITS), **defaults: Any) -> Callable[[type[M]], type[M]]:
-    """Return a decorator that adds a field for each limit to a pydantic model.
+    """Return a decorator that adds one field to a pydantic model for each limit in `names`.
 
-    Fields without a default are optional.
+    `defaults` has default values of fields. A field without a default value is optional.
     """
 
     def extend(model: type[M]) -> type[M]:

@@ -26,8 +26,8 @@ from runtime.logs.terminal_text import clean
 from runtime.models.watched import LiveReply
 
 FIRST_SECONDS = 30.0
-"""The age of an open call, in seconds, at which the first line about the call is printed. Each next line is printed at
-twice the age of the line before.
+"""The age of an open call, in seconds, at which the first line about the call is printed. Each later line is printed at
+twice the age of the line before, but at most `GAP_SECONDS_MAX` seconds later.
 """
 GAP_SECONDS_MAX = 60.0
 
@@ -54,10 +54,7 @@ class CallsInFlight:
         self._open = {name: self._open.get(name) or _Flight(now, FIRST_SECONDS) for name in requests}
 
     def all(self) -> list[tuple[str, str]]:
-        """Return a text for each open call, the oldest call first.
-
-        The text has the last characters of the reply so far.
-        """
+        """Return two texts for each open call, the oldest call first: one about the call, and its reply so far."""
         replies = self._replies()
         return [
             (self._text(name, flight, replies), replies[name].text if name in replies else "")
