@@ -55,7 +55,7 @@ class Done:
 
     planning: Result
     execution: ExecutionResult | None = None
-    """The result of the execution; None if no plan was found."""
+    """The result of the execution; None if nothing was executed."""
 
     @property
     def succeeded(self) -> bool:
@@ -136,7 +136,7 @@ async def ado(
     home: Home = None,
     **options: Unpack[StartKeywords],
 ) -> Done:
-    """Plan a problem with the names of a tools file, and execute the plan, in trio or in asyncio.
+    """Plan a problem with only the names of a tools file, and execute the plan, in trio or in asyncio.
 
     Planning and execution are two runs. The keywords are those of `start` (with `goal` and `holds`) and of
     `start_execution`. Limits hold for each run. Nothing is executed if no plan was found, or if planning waits for a

@@ -84,7 +84,7 @@ async def aruns(
 async def ashow(run: str, *, home: Home = None) -> RunResult:
     """Return the result of a run so far, a `Result` for a planning run.
 
-    Unread messages to the run are taken into account.
+    The result includes the effect of messages that the run has not read yet.
 
     Raises `RunNotFound`, `KindUnknown`, `JournalDamaged`.
     """

@@ -229,7 +229,7 @@ async def drive_further(
 ) -> int:
     """Drive a run that has begun, print its result, and return the exit code.
 
-    With `compare`, a notice is printed if the files of the run have changed since its start.
+    With `compare`, a notice is printed if files that the run uses have changed since its start.
     """
     result, signals = await drive_to_rest(engine, run, invocation, kind=kind, title=title, compare=compare)
     return await show_result(engine, kind, result, signals, invocation)

@@ -206,7 +206,7 @@ class Opener(RunPoster):
         """Return a supervisor that can drive a run.
 
         With a snapshot, the supervisor reads only the records after the snapshot. With an admission, the supervisor
-        first admits the run.
+        first enters the new run in the journal.
         """
         return Supervisor(
             run,

@@ -45,7 +45,8 @@ class Engine(Driver):
     ) -> RunResult:
         """Start a new run, and drive it until it ends, waits for a person or is stopped.
 
-        The run is admitted in the same transaction that writes its first records. Raises the errors of `admit`.
+        The run is entered in the journal in the same transaction that writes its first records. Raises the errors of
+        `admit`.
         """
         name, kind = run or new_run_id(), self.kinds.named(prepared.kind)
         first = await self._first(prepared, name)

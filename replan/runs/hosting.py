@@ -88,7 +88,7 @@ def let_take_turns(engine: Engine) -> Engine:
 class _Drive:
     """Drives single runs for a host.
 
-    If the files of a run have changed since its start, the host reports the change once, not each time it drives the
+    If files that a run uses have changed since its start, the host reports the change once, not each time it drives the
     run.
     """
 

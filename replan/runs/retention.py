@@ -115,7 +115,7 @@ class Chosen:
     """The runs that were chosen for a copy."""
 
     families: list[Sequence[str]] = field(default_factory=list)
-    """The chosen runs, each with its child runs, in the order of their admission."""
+    """The chosen runs, each with its child runs, in the order in which they were started."""
     left: dict[str, str] = field(default_factory=dict)
     """The reasons why runs cannot be copied, by the runs' ids."""
 

@@ -127,8 +127,8 @@ class RunSession:
     async def drive(self, stop: Stop, *, compare: bool = False) -> RunResult:
         """Drive the run here. If a host drives it already, follow the run as long as the host can drive it.
 
-        With `compare`, the user gets a notice if the files of the run have changed since its start. Raises `Held` if a
-        process that is not a host drives the run.
+        With `compare`, the user gets a notice if files that the run uses have changed since its start. Raises `Held` if
+        a process that is not a host drives the run.
         """
         while True:
             try:

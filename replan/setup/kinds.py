@@ -28,7 +28,7 @@ _BUILT_IN = {
 
 
 class Kinds:
-    """The known kinds, by name. A passed kind replaces an installed kind with the same name."""
+    """The known kinds, by name. A kind that the program passes replaces an installed kind with the same name."""
 
     def __init__(self, passed: "Iterable[Kind[Any, Any]]" = ()) -> None:
         self._loaded: dict[str, Kind[Any, Any]] = {kind.name: kind for kind in passed}

@@ -194,7 +194,7 @@ def registry(
     generators: Mapping[str, TextMaker] | None = None,
     files: Sequence[str | Path] = (),
 ) -> Registry:
-    """Return the registry of all guards and generators: built-in, installed, in `files`, and passed.
+    """Return the registry of all guards and generators: built-in, installed, in `files`, and in the other arguments.
 
     If several plug-ins have the same name, a passed plug-in replaces a plug-in in a file, which replaces an installed
     plug-in.

@@ -282,7 +282,8 @@ def tell(invocation: Invocation, run_id: str | None, text: str | None, *, last: 
 
     If the run takes values, FIELD=VALUE corrects a value, even after a success; the run then continues.
 
-    Other messages work only before the run ends, driven or not. The message is stored when the command returns.
+    Other messages work only before the run ends, even if no process drives it. The message is stored when the command
+    returns.
     """
     if last and text is None:
         run_id, text = None, run_id

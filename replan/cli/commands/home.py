@@ -98,12 +98,12 @@ _COPY = examples(
 def copy(
     urls: tuple[str, ...], *, older_than: float | None, ended: bool, names: tuple[str, ...], delete: bool, as_json: bool
 ) -> int:
-    """Copy runs that nobody drives from SOURCE (by default, the journal in use) to TARGET, with today's spending.
+    """Copy runs that nobody drives from SOURCE to TARGET, with what they have spent today.
 
-    Each run is marked as moved in SOURCE: it can be shown there, and nobody can drive it or post to it any more.
-    Without an option, all runs are copied. With an option, only ended runs and their child runs are copied. With only
-    --older-than, runs that could be reopened are not copied. The command can be repeated, even after it was killed.
-    Exit 0: all runs are in TARGET; 8: some runs are driven or cannot be copied.
+    SOURCE is by default the journal in use. Each run is marked as moved in SOURCE: it can be shown there, and nobody
+    can drive it or post to it any more. Without an option, all runs are copied. With an option, only ended runs and
+    their child runs are copied. With only --older-than, runs that could be reopened are not copied. The command can be
+    repeated, even after it was killed. Exit 0: all runs are in TARGET; 8: some runs are driven or cannot be copied.
     """
     from replan.cli.journals import copy_between
     from replan.runs.retention import RunChoice
