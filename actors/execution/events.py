@@ -1,8 +1,8 @@
 """The events of an execution: one closed union, named in the past tense. Names of requests end in `Requested`.
 
 A step makes few records: the requests and results of its phases, and one `StepSettled`. The sequence of the
-`StepSettled` records is the trace. `actors.execution.ids` explains the ids. The events that all kinds of runs share are
-in `actors.run`.
+`StepSettled` records is the trace. A node is the name of a part of the run, such as an attempt; `actors.execution.ids`
+lists these names. The events that all kinds of runs share are in `actors.run`.
 """
 
 import operator
@@ -166,8 +166,9 @@ class StepSettled(Event):
     handed_over: bool = False
     """Whether the policy decides what happens next."""
     late: bool = False
-    """Whether a replan, a question about a trouble, an undo or the end was decided earlier. If so, a failure causes
-    no trouble.
+    """Whether a replan, a question about a trouble, an undo or the end was decided before this event.
+
+    If so, a failure of the visit causes no trouble.
     """
     findings: tuple[Finding, ...] = ()
     """The findings that made the visit fail."""

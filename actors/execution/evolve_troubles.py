@@ -1,4 +1,4 @@
-"""Applies events to the troubles of an execution, its replans and its revisions. Pure."""
+"""Applies events to an execution's troubles (problems that its plan does not handle), replans and revisions. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -95,7 +95,10 @@ def _visit_again(state: State, event: TroubleDecided) -> State:
 
 
 def _drop_revocable(state: State) -> State:
-    """Return the state without the work that may be interrupted. A call that is not repeatable continues to its end."""
+    """Return the state without the open work that may be interrupted.
+
+    A call that is not repeatable continues to its end.
+    """
     revocable = [item for item in state.active.values() if not (item.acted or item.unsure or item.result)]
     replan = state.replan
     nodes = {node for attempt in revocable for node in (attempt.at_work, attempt.node)}

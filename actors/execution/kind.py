@@ -1,8 +1,8 @@
 """The run kind `execution`, and the records at which an execution can be forked.
 
 An execution can be forked at a record if a snapshot shows the workspace at that record. Files change only while a
-person does a step, or while a file-changing tool works. So a snapshot shows the workspace at every record from the last
-possible change before it to the next possible change.
+person does a step, or while a file-changing tool works. So a snapshot shows the workspace at every record between the
+last possible change before the snapshot and the first possible change after the snapshot.
 """
 
 from collections.abc import Iterable, Sequence

@@ -80,9 +80,9 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
         return requests.next_try(state, request)
 
     def try_again(self, state: State) -> CallRequested | RunFinished | None:
-        """Make the next try of a failed call after its pause.
+        """Return the next try of a failed call whose pause is over.
 
-        If the limits allow no try and no work is open, end the run.
+        If the limits allow no try and no work is open, return the run's end.
         """
         next_call = None if state.run.saving else self.further_try(state)
         if isinstance(next_call, Limit):

@@ -42,7 +42,7 @@ from actors.values.format import format_count, printable
 from actors.values.requirements import Requirement, requirement_to_json
 
 RunPhase = Literal["planning", "executing", "validating", "replanning", "asking", "undoing"]
-"""The phase of an execution (S118)."""
+"""The phase of an execution."""
 
 
 class StepStatus(StrEnum):
@@ -429,7 +429,7 @@ class ExecutionResult(RunResult):
     unsure: tuple[Finding, ...]
     """The needs of the current plan that nobody can check."""
     not_checked: tuple[Requirement, ...]
-    """The constraints on every plan that the execution cannot check."""
+    """The constraints that the execution cannot check."""
     snapshots: tuple[str, str] | None
     """The ids of the first and the last snapshot of the workspace; None if none was taken."""
     not_compared: int
@@ -446,7 +446,7 @@ class ExecutionResult(RunResult):
     config: ExecutionConfig | None = None
     """The configuration at the start of the execution; None before the start."""
     plan: Plan | None = None
-    """The plan of the current revision, with the constraints on every plan of the execution."""
+    """The plan of the current revision, with the constraints that all plans of the execution have."""
     told_later: tuple[str, ...] = ()
     """The user's messages to the execution: first the requirements, then the notes."""
 

@@ -33,7 +33,7 @@ ENDS: Mapping[str, EffectEnd] = {
     LEAVE: EffectEnd.LEFT,
     NOT_DONE: EffectEnd.NOT_DONE,
 }
-"""How the undoing of a call ends, by answer. After any other answer the undo tool is called."""
+"""For each answer of a person: how the undoing of a call ends. After any other answer, the undo tool is called."""
 _DOES: Mapping[str, str] = {
     CALL: "The undo tool is called.",
     CALL_AGAIN: "The undo tool is called again, with all its attempts.",

@@ -302,7 +302,10 @@ def _document(view: str, state: State, result: ExecutionResult, program: str) ->
 
 
 def _rest_of(state: State, result: ExecutionResult, program: str) -> dict[str, Any]:
-    """Return the remaining part of an execution, in the form of a draft. Raises `UsageProblem` if nothing remains."""
+    """Return the remaining steps of an execution, as a plan that is not proved.
+
+    Raises `UsageProblem` if nothing remains.
+    """
     if not result.has_draft:
         cause = "no step is left" if result.outcome else "the run has not ended"
         hint = f"`{program} show {result.run_id}` shows its state"

@@ -10,7 +10,7 @@ from actors.policy.author import NOTHING, ModelCounts, expected_in_runs
 from actors.policy.decision import belief_row
 
 RUNS_MIN = 10
-"""The number of earlier runs of a model that a new run needs to use their counts."""
+"""The smallest number of earlier runs with the same model from which a new run takes counts."""
 
 
 def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:

@@ -46,7 +46,9 @@ class ChildGenerator:
     """Generates the artifact of a step with a child run."""
 
     drive: DriveChild
-    """Drives the child. A repeated request continues at the end of the child's journal, so no call is paid for twice.
+    """Drives the child.
+
+    If the request is repeated, the child run continues from the end of its journal, so no call is paid for twice.
     """
     clock: Clock
 

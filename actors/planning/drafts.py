@@ -64,11 +64,13 @@ class Draft:
     findings: tuple[Finding, ...]
     """The remaining errors; empty if the run ended before a verdict, or for a reason outside the plan."""
     options: str = ""
-    """The options with which `check` judges like the run, such as `--level expansive`; empty if none are needed."""
+    """The options with which `replan check` judges the draft like the run, such as `--level expansive`; empty if none
+    are needed.
+    """
     demands: DemandTable | None = None
     """How the draft treats each demand of the user; None for a child run, and if the draft cannot be read as a plan."""
     editable: bool = False
-    """Whether `edit` opens the draft: the last plan step made the draft, and the run is not a child run."""
+    """Whether `replan edit` opens the draft: the last plan step made the draft, and the run is not a child run."""
 
     def __repr__(self) -> str:
         return f"<Draft {self.node}: {self.summary}>"
@@ -156,7 +158,7 @@ def plan_of(node: Node) -> Mapping[str, Any] | None:
 
 
 def check_options(level: str, workflow: Workflow) -> str:
-    """Return the options with which `check` judges a plan like a run.
+    """Return the options with which `replan check` judges a plan like a run.
 
     `level` is the level of the plan guard; empty if the guard has no level.
     """

@@ -1,8 +1,8 @@
 """Edits of a planning run's plan by a person: which plan may be edited, and the event of an edit. Pure.
 
 People edit the plan of an ended run, its best draft, or the plan that they are asked to review. The guards of the
-plan's step judge the edit before the edit is sent to the run. In between, only another edit can change the plan. So the
-message contains the verdict.
+plan's step judge the edit before the edit is sent to the run. The message contains their verdict. Until the message
+arrives, only another edit can change the plan.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""The meaning of artifacts, and the comparison of redone steps, for policies with `agreement`. Pure.
+"""Compares artifacts by their meaning, and redone steps with earlier results, for policies with the key `agreement`.
+
+Pure.
 
 The meaning of an artifact is a normalised text. Artifacts that differ only in wording or white space have the same
 meaning.

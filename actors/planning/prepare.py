@@ -134,7 +134,7 @@ class PlanningInput:
     options: RunOptions = field(default_factory=RunOptions)
     attachments: tuple[Attachment, ...] = ()
     adapt: Adapt | None = None
-    """Changes the prepared run, such as for a plan from tools; None if nothing needs to change."""
+    """Returns the prepared run with changes, such as for a plan from tools; None if nothing needs to change."""
 
 
 def prepare_planning(request: PlanningInput, setup: Setup) -> RunRequest:
@@ -442,9 +442,9 @@ def fork_config(state: State, workflow: str | None, policy: str | None, setup: S
 
 
 def _kept_author(before: RunConfig, policy: Policy, setup: Setup) -> Author | None:
-    """Return the known behaviour of the model for a fork with this policy.
+    """Return numbers about the behaviour of the model, for a fork with this policy.
 
-    If the run's policy had a belief, the run's numbers are kept. Otherwise, the numbers are looked up.
+    If the run's policy has a belief, the run's numbers are kept. Otherwise, the numbers are looked up.
     """
     return _known_author(policy, before.model, setup) if before.policy.belief is None else before.author
 

@@ -21,7 +21,7 @@ from actors.values.findings import Finding, Verdict
 from actors.values.question_form import split_last_question
 
 PREVIEW_MAX = 200
-"""The largest number of characters of an artifact on the failed path that an escalation shows (S29)."""
+"""The largest number of characters of an artifact that a prompt shows with the rejection of a later step."""
 
 
 _NONE = frozenset[str]()

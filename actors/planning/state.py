@@ -65,7 +65,10 @@ class Node:
     decision: Decision | None = None
     cleared: tuple[str, ...] = ()
     cycle: tuple[str, ...] = ()
-    """All rejections of the visit that this rejection ended, oldest first. Set when the search goes back."""
+    """All rejections of the visit that this rejection ended, oldest first.
+
+    This field is set when the search goes back.
+    """
     replaced: tuple[str, ...] = ()
     notes: tuple[Finding, ...] = ()
     used: Amount = ZERO

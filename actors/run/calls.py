@@ -353,7 +353,7 @@ def reopen_calls(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
 
 
 ReplyFields = dict[str, Any]
-"""The fields of every event of a reply, as in `Replied`, by name."""
+"""The fields that every event of a reply has (see `Replied`); the keys are their names."""
 
 
 class Received(NamedTuple, Generic[C]):

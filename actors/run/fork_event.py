@@ -12,7 +12,10 @@ from runtime.core.ledger import Amount
 
 
 class MadeCall(Value):
-    """A call of a tool that is not repeatable, made by the other run after the place of the fork."""
+    """A call of a tool that is not repeatable.
+
+    The other run made the call after the record at which the fork begins.
+    """
 
     tool: str
     step: str
@@ -48,7 +51,7 @@ class Forked(TimedEvent):
     pinned: str = ""
     """The JSON of the fork's configuration; empty if the other run has the same configuration."""
     made: tuple[MadeCall, ...] = ()
-    """The calls of tools that are not repeatable, made by the other run after the place of the fork."""
+    """The calls of tools that are not repeatable and that the other run made after the record `seq`."""
     workspace: str = ""
     """The absolute path of the folder made for the fork's tools; empty if no folder was made."""
 

@@ -95,9 +95,9 @@ def hold_back_call(tools: Tools, request: ToolRequested, fork: Fork | None) -> T
 
 
 def calls_before_fork(events: Iterable[Any]) -> tuple[MadeCall, ...]:
-    """Return the calls of unrepeatable tools that the other run began after the place of the fork.
+    """Return the calls of tools that are not repeatable and that the other run began after the record of the fork.
 
-    `events` are all events of the other run, each with a flag: whether the event comes after that place.
+    `events` are all events of the other run, each with a flag: whether the event comes after that record.
     """
     requests: dict[str, ToolRequested] = {}
     calls_made: dict[MadeCall, None] = {}

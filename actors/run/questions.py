@@ -92,7 +92,7 @@ WAYS: Mapping[Via, str] = {
     "ask": " in a Python program",
     "link": " through a link",
 }
-"""The text for each interface that follows the word "answered" in a sentence."""
+"""For each interface: the words that follow `answered` in a sentence, such as `on the web page`."""
 USER = "user"
 """The address of questions. A run needs no process if its only open work is questions."""
 

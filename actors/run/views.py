@@ -94,7 +94,9 @@ class Tree:
     to_json: Callable[[], Mapping[str, Any]] = field(default=dict, compare=False)
     """Returns the tree as plain data: the keys that `show --tree --json` prints in addition to `run_id`."""
     belief: str = ""
-    """The belief of the search after the last rejection, in sentences; empty without a belief."""
+    """Sentences about the likely mistake and the best moves after the last rejection; empty if the policy has no
+    belief.
+    """
 
 
 class RunDocument(NamedTuple):
@@ -237,7 +239,9 @@ class Views(Generic[S, E]):
     checklist: Callable[[Any], Checklist | None] = lambda _: None
     """Returns the steps of a run with their statuses, from the result; None for a kind without steps."""
     sources: Callable[[Any], Sequence[tuple[str, str]]] = lambda _: ()
-    """Returns the name of each value that a document states, with the place of its quote. The argument is the result.
+    """Returns the name of each value that a document states, with the place of the quoted passage.
+
+    The argument is the result.
     """
     passage: Callable[[Sequence[Record[Any]], Any, str], ShownPassage | None] = lambda _, __, ___: None
     """Returns the passage that states a value; None if there is none. The arguments are the records, the result and the

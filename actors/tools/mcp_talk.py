@@ -47,8 +47,9 @@ from actors.tools.specs import McpSpec
 from runtime.core.errors import root_cause
 
 POLL_SECONDS = (0.05, 30.0)
-"""The shortest and the longest time between two polls, in seconds. The time that the server asks for is kept between
-them.
+"""The shortest and the longest time between two polls, in seconds.
+
+A pause that the server asks for is changed to fit between these bounds.
 """
 SLOWER = 0.05
 """The shortest time between two polls, as a fraction of the time that the task has taken so far."""

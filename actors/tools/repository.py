@@ -1,7 +1,8 @@
 """Snapshots of a workspace that is a git repository. A snapshot is a commit under `refs/replan/`.
 
-A snapshot does not change HEAD, index, branches and files. Contents are stored byte for byte, without filters and
-without conversion of line ends. Ignored files, nested repositories, devices and very large files are left out.
+A snapshot changes neither HEAD nor the index, the branches or the files. Contents are stored byte for byte, without
+filters and without conversion of line ends. Ignored files, nested repositories, devices and very large files are left
+out.
 
 Tools may write everything in a workspace, even the repository's configuration. So git runs with Replan's own repository
 in the home. This repository uses the objects of the workspace's repository. git never calls hooks, filters or monitors.
@@ -142,7 +143,7 @@ def _environment(workspace: Path, own: Mapping[str, str]) -> dict[str, str]:
 FILES_MAX = 50_000
 """The largest number of files in a snapshot."""
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""The largest number of bytes in one file. A larger file is left out."""
+"""The largest number of bytes in one file. A snapshot does not contain larger files."""
 TOTAL_BYTES_MAX = 1024 * 1024 * 1024
 """The largest number of bytes in all files together."""
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding\n"
