@@ -66,7 +66,7 @@ def forbidden_uses(requirements: Iterable[Requirement], step: Step, tools: ToolS
 
 
 def is_forbidden(requirements: Iterable[Requirement], tool: str) -> bool:
-    """Return whether a requirement forbids a tool, by the tool's name."""
+    """Return whether one of the requirements forbids the tool with the name `tool`."""
     names = {
         fold_name(name)
         for requirement in requirements

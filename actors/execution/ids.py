@@ -55,7 +55,7 @@ class NodeName(NamedTuple):
 
 
 def node_names(plan: Plan) -> Mapping[str, str]:
-    """Return the name that nodes contain for each step of a plan, by step id."""
+    """Return the name that stands for each step in nodes; the keys are the ids of the steps."""
     return {
         step.step_id: step.step_id if _PLAIN.fullmatch(step.step_id) else f"step-{number}"
         for number, step in enumerate(plan.steps, 1)

@@ -229,7 +229,7 @@ class State:
     values: Mapping[str, str] = field(default_factory=dict)
     """The values of tokens that hold, as read from the outputs of steps. The keys are the tokens."""
     active: Mapping[str, Attempt] = field(default_factory=dict)
-    """The attempts in visits that have not ended, by the step's name, oldest first."""
+    """The attempts in visits that have not ended, oldest first. The keys are the names of their steps."""
     visits: Mapping[str, int] = field(default_factory=dict)
     used: int = 0
     """The number of attempts in this revision since the run was last reopened."""
@@ -244,7 +244,7 @@ class State:
     """The outcomes of the steps in this revision, each as `STEP:ok` or `STEP:fail`."""
     results: Mapping[str, StepResult] = field(default_factory=dict)
     feedback: Mapping[str, tuple[Feedback, ...]] = field(default_factory=dict)
-    """The reasons for rejections of earlier work by models and agents, by the step's name, the newest last."""
+    """For each step, by its name: why earlier work of models and agents was rejected, the newest reason last."""
     earlier: tuple[Revision, ...] = ()
     history: tuple[SettledFailure, ...] = ()
     """The failures that the policy decided about, oldest first; empty after a requirement has changed."""
@@ -257,7 +257,7 @@ class State:
     questions: int = 0
     questions_left: int = 0
     editors: Mapping[int, str] = field(default_factory=dict)
-    """The persons who edited the plans of revisions, in words, by the number of the revision."""
+    """For the number of each revision that a person made by an edit: the person, in words."""
     approved: frozenset[str] = frozenset()
     """The steps of this revision whose first attempts a person approved with an edit of the plan."""
     replan_nodes: tuple[str, ...] = ()

@@ -45,7 +45,7 @@ class CallEffect:
 
     @property
     def arguments_by_name(self) -> Mapping[str, Any]:
-        """The arguments of the call, by name, parsed from `arguments`."""
+        """The arguments of the call, parsed from the text `arguments`; the keys are the names of the arguments."""
         arguments: Mapping[str, Any] = json.loads(self.arguments)
         return arguments
 

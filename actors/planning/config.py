@@ -220,7 +220,7 @@ class RunConfig(Value):
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The default limits of runs with this configuration, by the names of the fields of `Limits`."""
+        """The default limits of runs with this configuration; the keys are the names of the fields of `Limits`."""
         values = {key: getattr(self.workflow, key) for key in LIMIT_KEYS} | {"stop_below": self.stop_below}
         return {LIMITS[name].key: values[key] for key, name in LIMIT_KEYS.items()}
 

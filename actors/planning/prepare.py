@@ -65,7 +65,7 @@ OUTPUT_TOKENS = "output_tokens_max"
 TIMEOUT = "model_timeout_seconds"
 """The workflow's key for the time limit of model calls. The option replaces the limits of all steps."""
 _OPTIONS = {**LIMIT_KEYS, TIMEOUT: "timeout"}
-"""The names of the limits that replace keys of the workflow, by key. Any other key has the same name as its option."""
+"""For each key of the workflow that an option with another name replaces: the name of the limit."""
 
 
 @dataclass(frozen=True, slots=True)

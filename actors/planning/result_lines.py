@@ -412,7 +412,7 @@ def checklist(result: Result) -> Checklist | None:
 
 
 def document(view: str, state: State, result: Result, program: str) -> RunDocument:
-    """Return a document of a run, by the name of its view.
+    """Return a document of a run. `view` is the name of the document, such as `plan`.
 
     Raises `UsageProblem` with the reason if the run does not have this document.
     """

@@ -130,7 +130,10 @@ class Branch:
     replans: tuple[str, ...] = ()
     """The ids of the rejections that sent the branch back, oldest first."""
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)
-    """The rejections that prompts leave out, by step. A step whose prompts show all rejections has no entry."""
+    """For each step: the rejections that its prompts leave out.
+
+    A step whose prompts show all rejections has no entry.
+    """
     to_revise: PendingReplan | None = None
     to_ask: tuple[PlannedQuestion, ...] = ()
     parent: int | None = None

@@ -122,7 +122,7 @@ _BUILT_IN_RULES = {
     "blind": "A blind search goes one level up, whatever the findings say.",
     "e_max": "The step has reached its limit of escalations.",
 }
-"""The explanations of the built-in rules, by their ids. Other rules are rows of the policy."""
+"""For the id of each built-in rule: its explanation. All other rules are rows of the policy."""
 
 
 class AttemptView(NamedTuple):

@@ -100,7 +100,7 @@ class Call:
     """The agent wants a reply of the model. `Agent.prompt` returns the messages to send."""
 
     step: str
-    """The agent's name for the purpose of the call, `[a-z][a-z0-9_]*`. A step has at most one open call."""
+    """The agent's name for the purpose of the call; it matches `[a-z][a-z0-9_]*`. A step has at most one open call."""
 
 
 GOES_ON = "The agent goes on with this answer."
@@ -207,7 +207,7 @@ class AgentState(Generic[D]):
     """The settings now, with the changes that people made."""
     data: D
     counts: Mapping[str, int] = field(default_factory=dict)
-    """The number of calls of the model or of tools, by step. Further tries of a call do not count."""
+    """For each step: the number of calls of the model or of tools. Further tries of a call do not count."""
 
 
 class Agent(Protocol[D]):

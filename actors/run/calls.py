@@ -249,7 +249,10 @@ class Calls(Generic[C]):
 
     open: Mapping[str, OpenCall[C]] = field(default_factory=dict)
     tries: Mapping[str, Tries[C]] = field(default_factory=dict)
-    """The tries of calls that have failed at least once and are not answered, by the call's name."""
+    """For each call that has failed at least once and is not answered: its tries.
+
+    The keys are the names of the calls.
+    """
 
 
 CallsAndLedger = tuple[Calls[Any], Ledger]

@@ -291,7 +291,7 @@ class RunMachine(ABC, Generic[S, E]):
         return True
 
     def judgements(self, state: S) -> Mapping[str, Any]:
-        """Return the open requests for verdicts of guards, by request id."""
+        """Return the open requests for verdicts of guards; the keys are the ids of the requests."""
         del state
         return {}
 

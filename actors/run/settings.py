@@ -51,7 +51,7 @@ class SettingsChanged(TimedEvent):
     strict: bool = False
     """Whether plans with a demand in no step are rejected from now on."""
     model_settings: Mapping[str, Any] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The changed settings of calls, by name; None removes a setting."""
+    """For each changed setting of calls: the new value; None removes a setting."""
 
     @property
     def precedes_takeover(self) -> bool:

@@ -60,11 +60,11 @@ class RunState(Generic[C]):
     warn_at: tuple[int, ...] = ()
     """The levels of limits at which the run warns, in percent; empty if the run never warns."""
     warned: Mapping[Limit, int] = field(default_factory=dict)
-    """The highest level of the run's warnings, by limit. A limit that has changed since is missing."""
+    """For each limit: the highest level at which the run has warned. A limit that has changed since is missing."""
     warned_of_others: Mapping[tuple[str, Limit], tuple[int, int]] = field(default_factory=dict)
     """For each limit of a daily budget or a child run: the day and the level of the last warning."""
     servers: Mapping[str, str] = field(default_factory=dict)
-    """The addresses of the servers of the run's models, by model. A driver uses no other server for these models."""
+    """For each model of the run: the address of its server. A driver uses no other server for the model."""
     deadline_set: float = 0.0
     """When the deadline was set, in UTC seconds. The time until the deadline counts from this moment."""
     messages: Messages = ()

@@ -58,7 +58,7 @@ class Started(TimedEvent):
     warn_at: tuple[int, ...] = Field(default=(), exclude_if=lambda levels: not levels)
     """The levels at which the run warns about a limit, in percent; empty if it never warns."""
     servers: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The addresses of its models' servers, by model, as `runtime.models.providers.server_address` returns them."""
+    """For each model of the run: the address of its server, as `runtime.models.providers.server_address` returns it."""
 
 
 CLOCK = "clock"

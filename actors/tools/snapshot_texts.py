@@ -85,12 +85,15 @@ _FENCE = re.compile(r"\s*(?P<marks>`{3,}|~{3,})[^\n`]*\n(?P<text>.*?)\n?(?P=mark
 
 
 def output_of(files: Mapping[str, str | None]) -> str:
-    """Return the output of `workspace:read` for the texts of files, by path. The text of a missing file is None."""
+    """Return the output of `workspace:read` for a mapping from paths to the texts of files.
+
+    The text of a missing file is None.
+    """
     return json.dumps({"files": files}, ensure_ascii=False, separators=(",", ":"))
 
 
 def read_file_output(output: str) -> dict[str, str | None]:
-    """Return the texts in an output of `workspace:read`, by path, in the requested order.
+    """Return a mapping from paths to texts, read from an output of `workspace:read`, in the requested order.
 
     The text of a missing file is None. Raises `ValueError` for any other text.
     """

@@ -452,9 +452,9 @@ class ToolsFile(Config):
     mcp_servers: dict[ToolName, McpServer] = Field(default_factory=dict, max_length=50)
     """The MCP servers by name, for tools with the key `mcp`."""
     generators: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
-    """The tool that executes the steps of each generator, by generator: a tool's name, or `{tool, with}`."""
+    """For each generator: the tool that executes its steps, as a name or `{tool, with}`."""
     guards: dict[PlanName, Bound] = Field(default_factory=dict, max_length=1_000)
-    """The tool that checks the steps of each guard, by guard."""
+    """For each guard: the tool that checks its steps."""
     steps: dict[PlanName, StepBinding] = Field(default_factory=dict, max_length=1_000)
     """The tools of single steps, by step id: `{generator, guard}`. They replace the tools under `generators` and
     `guards`.

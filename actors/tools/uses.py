@@ -67,11 +67,11 @@ class ToolUse(Value):
     expect: Literal["success", "failure"] = "success"
     """How the call must end. With `failure`, the call passes if it fails."""
     takes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The tokens whose values become arguments, by parameter."""
+    """For each parameter that gets the value of a token: the token."""
     outcomes: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
     """The patterns of a step's outcomes, by outcome. A pattern must match a line of the output."""
     values: Mapping[str, ValueSource] = Field(default_factory=dict, exclude_if=operator.not_)
-    """Where the values of tokens are read in the output, by token."""
+    """For each token whose value is in the output: where the value is."""
     agent: AgentTerms | None = Field(default=None, exclude_if=operator.not_)
     """The terms of a coding agent, whose work is merged after a check; None for any other tool."""
 
@@ -164,19 +164,22 @@ class ToolSet(Value):
     """The tools that have actors, by name. The built-in tools are not included."""
     generators: Mapping[str, Use]
     guards: Mapping[str, Use]
-    """The use of each guard, by the guard's name. A guard is independent of a generator with the same name."""
+    """For each guard's name: the use that checks its steps.
+
+    A guard is independent of a generator with the same name.
+    """
     steps: Mapping[str, StepUses] = {}
-    """The uses of single steps, by their ids (`bound_names`)."""
+    """For the id of a single step: the uses of the step (see `bound_names`)."""
     undos: Mapping[str, Annotated[ToolUse | PersonUse, Field(discriminator="kind")]] = Field(
         default_factory=dict, exclude_if=operator.not_
     )
     """The tools that may undo a call, by name. The arguments of each call are the defaults of the tool's parameters."""
     undo_of: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The undo tool that each tool declares, by the tool's name. The undo tool is used for steps that name no undo."""
+    """For the name of each tool that declares an undo tool: the undo tool. It is used for steps that name no undo."""
     disk_mb: Mapping[str, int] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The free disk space that tools need, in megabytes (10^6 bytes), by tool."""
+    """For each tool: the free disk space that it needs, in megabytes (10^6 bytes)."""
     makes: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The files and folders that a success of each tool leaves, by the tool's name."""
+    """For each tool: the files and folders that a successful call leaves."""
     declared: tuple[DeclaredStep, ...] = Field(default=(), exclude_if=operator.not_)
     """The steps that generators declare, from which plans are made without a model."""
 

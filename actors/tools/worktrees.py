@@ -73,7 +73,7 @@ def check_git(workspace: Path, agent: str) -> None:
 
 
 def worktree_folder(home: Path, run: str, name: str) -> Path:
-    """Return the folder of a run's worktree, by the worktree's name."""
+    """Return the folder of the worktree `name` of the run `run`."""
     return home / "worktrees" / Path(*ref_of(run, name).split("/")[2:])
 
 
@@ -241,7 +241,7 @@ class DiffRecorder:
 
 
 def contents(repository: Repository, ids: list[str]) -> list[bytes]:
-    """Return the contents of git objects, by their ids. Raises `GitFailed`."""
+    """Return the contents of the git objects with the given ids. Raises `GitFailed`."""
     output = repository.ours.run("cat-file", "--batch", given="".join(f"{item}\n" for item in ids).encode())
     found, place = [], 0
     for name in ids:
