@@ -128,7 +128,7 @@ def settle_by_hand(state: State, event: StepSettled) -> State:
 
 
 def begin_undo(state: State, event: UndoDecided) -> State:
-    """Return the state after a decision to undo everything. Nothing else begins, and open work stops.
+    """Return the state after a decision to undo everything. No other work begins, and open work stops.
 
     A call that is not repeatable continues to its end, and is then undone too. A run that has ended is reopened when
     a process next drives the run.

@@ -106,7 +106,7 @@ class ExecutionMachine(RunMachine[State, ExecutionEvent]):
                 assert_never(request)
 
     def address(self, request: ExecutionCall | ProofRequested) -> str:
-        """Return the mailbox of a request for a file, a planning run or a proof."""
+        """Return the address of the actor that does a request for a file, a planning run or a proof."""
         match request:
             case FileRequested():
                 return MODEL

@@ -24,7 +24,9 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
 
 CALLS = 90
-"""The default limit of model calls of an execution: two replans of 30 calls each, and files that models write."""
+"""The default limit of model calls of an execution: enough for two replans of 30 calls each, and for files that models
+write.
+"""
 OUTPUT_TOKENS = 16_384
 """The default limit of tokens in one reply, which is one file that a model writes."""
 REPLANS = 2

@@ -73,7 +73,7 @@ def replan_brief(state: State, request: ReplanRequested) -> ChildBrief:
 
 
 def given_facts(state: State, replan: Replan) -> Given:
-    """Return the facts from which a new plan starts: all tokens that hold, and the constraints on every plan.
+    """Return the facts from which a new plan starts: the tokens that hold, and the constraints that all plans have.
 
     In a partial replan, the facts include the goals and all requirements of the current plan.
     """

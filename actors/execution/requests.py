@@ -67,7 +67,7 @@ R = TypeVar("R", bound=CallRequested)
 def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None:
     """Return the request for a file that a model writes, or the limit that forbids the request.
 
-    The result is None while the run makes no model calls.
+    Return None as long as the run must not call a model.
     """
     return None if state.run.saving else _check_budget(state, _file_try(state, attempt, 1))
 
@@ -75,8 +75,8 @@ def file_request(state: State, attempt: Attempt) -> FileRequested | Limit | None
 def replan_request(state: State, replan: Replan) -> ReplanRequested | Limit | None:
     """Return the request for a planning run, or the limit that forbids the request.
 
-    The request reserves as many calls as a planning run may make, but at most all remaining calls. The request
-    reserves the same share of the remaining tokens and money. The result is None while the run makes no model calls.
+    The request reserves as many calls as a planning run may make, but at most all remaining calls. The request reserves
+    the same share of the remaining tokens and money. Return None as long as the run must not call a model.
     """
     planning = state.config.planning
     if state.run.saving or planning is None:

@@ -1,7 +1,7 @@
 """The state of an execution: a frozen value. Only `evolve` makes new states.
 
-Each replan keeps the tokens, the constraints on every plan (`actors.plans.constraints`) and the history of failures. It
-also keeps the number of the revision and the earlier results. The goals are computed from the tokens
+Each replan keeps the tokens, the constraints that apply to every plan (`actors.plans.constraints`) and the history of
+failures. It also keeps the number of the revision and the earlier results. The goals are computed from the tokens
 (`actors.execution.goals`).
 """
 
@@ -190,8 +190,9 @@ class Replan:
     edit: PlanEdited | None = None
     """The edit in which a person made the new plan; None if a planning run makes the plan."""
     before: Trouble | None = None
-    """The trouble that an edit suspends; None if no trouble was open. If the edited plan is rejected, the trouble
-    returns.
+    """The trouble that an edit suspends; None if no trouble was open.
+
+    If the edited plan is rejected, the trouble is open again.
     """
 
 

@@ -2,7 +2,7 @@
 
 An attempt of an agent has five phases. The workspace is recorded as a commit. The agent works in a worktree of that
 commit. The agent's work is recorded as a second commit. The guard checks the second commit. The work is merged. The
-journal stores the ids of the commits, so a program that moves a git ref changes nothing.
+journal stores the ids of the commits, so a program that moves a git ref has no effect on the run.
 """
 
 from dataclasses import replace

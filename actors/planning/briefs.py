@@ -203,8 +203,8 @@ def _child_brief(state: State, branch: Branch, request: GenerationRequested) -> 
 def limits_of_child(ledger: Ledger, reserve: Amount, pinned: RunConfig) -> Limits:
     """Return the limits of a child run: the amounts that its request reserves, and the parent's deadline and patience.
 
-    `stop_below`, the least chance for which the child goes on, comes from the child's configuration, but is 0 if the
-    parent never stops early.
+    `stop_below` (the smallest chance of success per call that a move must have) comes from the child's configuration.
+    It is 0 if the parent never stops early.
     """
     above, seconds_left = ledger.limits, ledger.active_left
     amounts: dict[str, Any] = {limit.key: getattr(reserve, limit.key) or None for limit in COUNTED}

@@ -1,8 +1,8 @@
 """Edits of a planning run's plan by a person: which plan may be edited, and the event of an edit. Pure.
 
 People edit the plan of an ended run, its best draft, or the plan that they are asked to review. The guards of the
-plan's step judge the edit before the edit is sent to the run. The message contains their verdict. Until the message
-arrives, only another edit can change the plan.
+plan's step judge the edit before the edit is sent to the run. The message to the run contains their verdict. Until this
+message arrives, only another edit can change the plan.
 """
 
 import json
@@ -35,7 +35,7 @@ from runtime.core.messages import Mailed
 
 @dataclass(frozen=True, slots=True)
 class EditablePlan:
-    """The plan of a planning run that a person may edit now."""
+    """A planning run's plan, if a person may edit it now."""
 
     node: Node
     value: Mapping[str, Any]

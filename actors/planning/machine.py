@@ -105,7 +105,7 @@ class PlanningMachine(RunMachine[State, PlanningEvent]):
         return state.judgements
 
     def address(self, request: PlanningCall | JudgementRequested) -> str:
-        """Return the mailbox for a step, its guard or the classifier."""
+        """Return the address of the actor that does a request: a step, its guard or the classifier."""
         if isinstance(request, JudgementRequested):
             return f"guard:{request.step}"
         return f"step:{request.step}" if isinstance(request, GenerationRequested) else CLASSIFIER

@@ -199,8 +199,8 @@ def _drop_unusable_belief(
 ) -> tuple[LoadedWorkflow, Policy]:
     """Return the workflow and its policy. The policy loses its belief if `--search` names a search without belief.
 
-    Only shipped workflows lose the belief, because the belief is a default there. In the user's own file, the policy
-    was a choice, so `check_belief` refuses the combination.
+    Only shipped workflows lose the belief, because their policy is only a default. In the user's own file, the user has
+    chosen the policy, so `check_belief` refuses the combination.
     """
     shipped = not Path(_source(Path(loaded.source), root)).is_absolute()
     search = read_search(loaded.workflow.search).name
@@ -368,7 +368,8 @@ def _call_settings(
 ) -> dict[str, ModelSettings]:
     """Return the settings of each step's calls.
 
-    A person's settings take precedence. The settings of the step, the workflow and the model follow in this order.
+    A person's settings take precedence over the settings of the step, which take precedence over those of the workflow
+    and then of the model.
     """
     steps = {step: workflow.action_pairs[step].model_settings for step in workflow.model_steps}
     if workflow.classifications_max:

@@ -2,8 +2,9 @@
 
 Retry feedback says: "your output for this step was rejected because …". Escalation feedback says: "a later step failed
 because of the result of this step". Both kinds of feedback are computed from the nodes and not stored, so they survive
-a new visit and a restart. A prompt shows each rejection once. A rejection of the step itself is in the retry history,
-not in the escalation history. A rejection that became a question is only among the clarifications, with its answer.
+a new visit and a restart. A prompt shows each rejection at most once. A rejection of the step itself is in the retry
+history, not in the escalation history. A rejection that became a question is only among the clarifications, with its
+answer.
 """
 
 from collections.abc import Container, Sequence

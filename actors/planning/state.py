@@ -126,7 +126,7 @@ class Branch:
     attempts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each step, the ids of its attempts, oldest first, in this branch or before the branch was opened."""
     history: tuple[Past, ...] = ()
-    """The failures of this round that have a decision, oldest first."""
+    """The failures of this round that the policy has decided about, oldest first."""
     replans: tuple[str, ...] = ()
     """The ids of the rejections that sent the branch back, oldest first."""
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)

@@ -132,7 +132,7 @@ class AttemptView(NamedTuple):
     parent: str | None
     why: str = ""
     wasted: Amount = ZERO
-    """The cost of the attempts that the rejection made void, including the attempt itself."""
+    """The cost of the attempts that the rejection made void, including the rejected attempt."""
     cost_known: bool = False
     """Whether the model's price is known. If not, costs are not shown in dollars."""
     late: Amount = ZERO

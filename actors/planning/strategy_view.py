@@ -68,7 +68,10 @@ def end_with_win(best: BranchView) -> RunFinished:
 
 
 def end_with_best(tree: SearchTree, event: RunFinished) -> RunFinished:
-    """Return an end with the plan of the best branch. Without a plan, return `event` with the number of that branch."""
+    """Return the end of the run with the plan of the best branch.
+
+    Without a plan, return `event` with the number of that branch.
+    """
     best = _best_plan(tree)
     if best is not None:
         return end_with_win(best)

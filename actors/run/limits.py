@@ -383,8 +383,8 @@ def stored_limits(limits: RunLimits, now: float) -> dict[str, Any]:
 def ledger_limits(limits: RunLimits, usual: Mapping[str, Any], now: float) -> "Limits":
     """Return the limits of a run's ledger.
 
-    `usual` has the defaults by key, and `now` is the start of the run. `stop_below` always has its default here,
-    because options set it in the run's configuration.
+    `usual` has the default for the key of each limit, and `now` is the start of the run. `stop_below` always has its
+    default here, because options set it in the run's configuration.
     """
     from runtime.core.ledger import Limits  # noqa: PLC0415 -- as above
 

@@ -301,7 +301,7 @@ class Question:
 
 
 Questions = Mapping[str, Question]
-"""All questions of a run by id, even closed questions, in the order in which they were asked."""
+"""All questions of a run, even closed questions, in the order in which they were asked. The keys are their ids."""
 
 
 def close_question(questions: Questions, event: ClosingEvent, place: int) -> Questions:

@@ -40,7 +40,9 @@ from runtime.core.names import describe
 
 
 def record_text(event: Any, state: Any) -> str:
-    """Return an event in one line, not yet sanitised. For an event that only one kind of run has, the line is its name.
+    """Return an event in one line, not yet sanitised.
+
+    For an event that only one kind of run has, the line is the event's name.
 
     `state` is any state after the event. The texts of questions are read from the state.
     """

@@ -104,7 +104,7 @@ class ResultJson(TypedDict):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RunResult:
-    """The result of a run, for its user. A notebook shows it like the output of `replan show`.
+    """The result of a run, for its user. A notebook shows the result like the output of `replan show`.
 
     A kind with further data has a subclass.
     """
@@ -250,7 +250,10 @@ class RunView:
 def result_fields(
     view: RunView, run: RunState[Any], with_inbox: RunState[Any], *, price_known: bool = True
 ) -> dict[str, Any]:
-    """Return the fields that every kind's `RunResult` has. The question has no fields that only one kind adds."""
+    """Return the fields that every kind's `RunResult` has.
+
+    The first question is returned without the fields that only one kind adds.
+    """
     # As long as a driver works, open calls do not count. Without a driver, they may have been charged.
     ledger = run.ledger
     charged = ledger.used if view.status == "running" else ledger.committed

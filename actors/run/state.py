@@ -77,7 +77,7 @@ class RunState(Generic[C]):
     never_strict: str = NEVER_STRICT
     """Why the run cannot be made `strict`, as a sentence without a full stop; empty if it can be."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """The message that sends to child runs all settings that changed since the run began."""
+    """The message to child runs with all settings that have changed since the run began."""
     reopening: bool = False
     """Whether a message or change after the end lets the next driver continue the run."""
     fork: Fork | None = None

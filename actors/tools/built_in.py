@@ -1,8 +1,8 @@
 """The built-in tools of an execution, which read, write, record and merge files.
 
 `open_tools` returns the built-in tools and the user's tools. `workspace:merge` merges the work of an agent into the
-workspace, only once. The result of the merge is recorded as a commit before the first file is written. After a crash, a
-repeated call finds this commit, and writes the files that are not merged yet.
+workspace, at most once. The result of the merge is recorded as a commit before the first file is written. After a
+crash, a repeated call finds this commit, and writes the files that are not merged yet.
 """
 
 import hashlib

@@ -217,7 +217,7 @@ def _existing_paths(use: ToolUse, tools: ToolSet) -> Iterator[str]:
 
 
 def _made_by(use: Use, tools: ToolSet) -> tuple[str, ...] | None:
-    """Return the files that a use makes; None if it is unknown. The files that a person makes are unknown."""
+    """Return the files that a use makes; None if these files are unknown. The files that a person makes are unknown."""
     match use:
         case ModelUse():
             return (use.file,)

@@ -168,7 +168,7 @@ class Repository:
 
     @property
     def note(self) -> Path:
-        """The file in the home with the last run that made a first snapshot, and its repository's folders."""
+        """The file in the home that names the latest run with a first snapshot, and the repository's folders."""
         return self.store.with_suffix(".repository")
 
     def commit(self, run: str, name: str, parent: str) -> tuple[str, str, list[str]]:

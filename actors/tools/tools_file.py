@@ -73,7 +73,7 @@ def _shell_code(words: Sequence[str]) -> int | None:
 
 
 def _check_fixed_words(words: Sequence[str], key: str) -> None:
-    """Raise an error if the words under a key are not a program and its arguments, or contain parameters."""
+    """Raise an error if the words under a key are not a program and its arguments, or if they contain parameters."""
     for position, word in enumerate(words):
         cause = _program_problem(word) if position == 0 else ""
         if not cause:

@@ -256,9 +256,9 @@ class ToolSet(Value):
     def _missing_undo_arguments(self, plan: Plan, known: AbstractSet[str]) -> Iterator[str]:
         """Yield a text for each parameter of an undo tool that gets no argument. Every name in the plan must be bound.
 
-        A parameter gets the argument of the same name from the call that is undone. Without such an argument, it gets
-        the value of the token of the same name. Every success of the step must then read or need this token. Otherwise
-        the parameter gets its default.
+        A parameter gets the argument of the same name from the call that is undone. If the call has no such argument,
+        the parameter gets the value of the token of the same name. Every success of the step must then read or need
+        this token. Otherwise the parameter gets its default.
         """
         for step in plan.steps:
             undo = self.undos.get(step.undo)

@@ -189,9 +189,9 @@ def check_workspace(path: str | Path, home: Path) -> Path:
 def open_workspace(path: str | Path, home: Path, run: str) -> Iterator[Workspace]:
     """Check a folder, lock it for a run, and yield it as the run's workspace.
 
-    If processes that a killed driver of this run has left hold the lock, the workspace is yielded without the lock.
-    `take_lock` acquires it after these processes have ended. Raises `UsageProblem` if the folder cannot be a workspace
-    or another run works in it.
+    A killed driver of this run may have left processes that hold the lock. In this case, the workspace is yielded
+    without the lock. `take_lock` acquires it after these processes have ended. Raises `UsageProblem` if the folder
+    cannot be a workspace or another run works in it.
     """
     folder = check_workspace(path, home)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -267,8 +267,8 @@ def refuse_git_errors(doing: str) -> Iterator[None]:
 
     The reason of the refusal begins with the clause `doing`.
 
-    Raises `CallRefused`. The refusal is transient after a time limit or a system error that may be temporary, and
-    otherwise permanent.
+    Raises `CallRefused`. The refusal is transient if a time limit was exceeded or the system error may be temporary.
+    Otherwise, the refusal is permanent.
     """
     try:
         yield

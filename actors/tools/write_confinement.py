@@ -33,7 +33,7 @@ def abi() -> int:
 
 
 def _confine(paths: "list[str]") -> None:
-    """Permanently allow this process to write only below some paths. Raises `OSError`."""
+    """Permanently allow this process to write only below the given paths. Raises `OSError`."""
     system, version = ctypes.CDLL(None, use_errno=True), abi()
     in_files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
     all_access = in_files | _IN_FOLDERS | (_REFER if version >= 2 else 0)
