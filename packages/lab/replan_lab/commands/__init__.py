@@ -1,6 +1,6 @@
 """The commands of `replan lab`, which measure models and ways to plan.
 
-Each module is imported when its command is used.
+A command's module is imported when somebody uses the command.
 """
 
 import click
@@ -20,10 +20,10 @@ _ROWS = (
 
 
 class LabGroup(CommandGroup):
-    """The group of the commands of `replan lab`."""
+    """The click group that contains the commands of `replan lab`."""
 
     def rows(self) -> dict[str, CommandRow]:
-        """Return the table row of each command. Each command's module has the name of the command."""
+        """Return one table row for each command. The module of a command has the same name as the command."""
         return {name: CommandRow(name, "", text, f"replan_lab.commands.{name}:{name}") for name, text in _ROWS}
 
 

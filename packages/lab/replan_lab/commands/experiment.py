@@ -126,7 +126,7 @@ def _print(
 
 
 def run_trials_of(prepared: PreparedExperiment, store: ResultsFolder, jobs: int | None) -> list[Trial]:
-    """Run the trials that have no result yet, with progress on stderr. Return all trials."""
+    """Run the trials that have no result yet, and show the progress on stderr. Return all trials."""
     import trio
 
     from actors.values.lines import line
@@ -147,7 +147,7 @@ def run_trials_of(prepared: PreparedExperiment, store: ResultsFolder, jobs: int 
 
 
 def print_rows(rows: Table) -> None:
-    """Print rows in columns: text on the left, numbers on the right."""
+    """Print rows as a table, with text aligned to the left and numbers to the right."""
     from actors.values.lines import columns
     from replan.cli.terminal.console import out, rich_text
 

@@ -1,4 +1,4 @@
-"""`lab race`: races workflows, policies and budgets, and writes the best as a workflow file."""
+"""`lab race`: compares workflows, policies and budgets in a race, and writes the best one as a workflow file."""
 
 from __future__ import annotations
 

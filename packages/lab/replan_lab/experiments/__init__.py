@@ -1,1 +1,1 @@
-"""Experiments: trials of the same problems with several workflows and searches, and a report of their results."""
+"""Experiments: several workflows and searches are tried on the same problems, and a report compares their results."""

@@ -1,20 +1,21 @@
-"""Bounds of the success of a search over the four-level pipeline in a simulated world.
+"""Bounds for the success of a search over a pipeline of four steps, in a simulated world.
 
-The pipeline is the pipeline of the workflow `search`: strategy requires analysis and recon, and plan requires all
-three. After a rejected plan, a planner redoes a step and all steps that require it, or both roots. The two planners see
-different facts:
+The pipeline consists of the steps of the workflow `search`, here called levels: strategy requires analysis and recon,
+and plan requires all three. A bound is the success of a planner that knows more than a search. After a rejected plan, a
+planner redoes one level and all levels that require it, or all four levels. The two planners see different facts:
 
-- *clairvoyant*: the whole truth (cause, difficulty, wrong artifacts, findings so far). Value iteration over calls left
-  and states gives the best possible success with these moves.
-- *informed*: the facts that the policy `belief` sees. These are the code of each finding, whether this code repeats the
-  previous code, and whether a step that was redone from the same inputs made the same artifact. From these facts and
-  the world's own parameters, the planner computes the exact belief over cause, difficulty, wrong artifacts and
-  findings. It looks one step ahead, and redoes the steps with the largest chance of success per call. This planner is
-  good, but its success is not a proven upper bound.
+- *clairvoyant*: the whole truth (which level is the cause, the difficulty, which artifacts are wrong, and the findings
+  so far). Value iteration over the number of calls left and the states gives the best possible success with these
+  moves.
+- *informed*: the facts that the policy `belief` sees. These are the code of each finding, whether this code is equal to
+  the previous code, and whether a level that was redone from the same inputs made the same artifact. From these facts
+  and the world's own parameters, the planner computes the exact probability of each cause, difficulty, set of wrong
+  artifacts and number of findings. It looks one move ahead, and redoes the levels with the largest chance of success
+  per call. This planner is good, but its success is not a proven upper bound.
 
-Each bound is computed for several prices of a call, so it is a curve of success against mean calls. The bounds do not
-model malformed replies, several causes, visit budgets, or findings that name another level. They also ignore the
-rejections of a level before it is redone.
+Each bound is computed for several prices of a call. So it is a curve: the success as a function of the mean calls. The
+bounds do not model malformed replies, several causes, visit budgets, or findings that name a wrong level. When a level
+is redone, the bounds also ignore the rejections that this level had earlier.
 """
 
 from collections.abc import Iterator
@@ -50,7 +51,7 @@ Array = Any
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One point of a bound's curve."""
+    """The success and the mean calls of one of the planners, with a cap of calls and a price."""
 
     name: str
     cap: int
@@ -62,7 +63,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class WorldLevels:
-    """The four levels of a world, over a grid of difficulties."""
+    """The probabilities of right attempts at the four levels of a simulated world, for a grid of difficulties."""
 
     profile: AuthorProfile
 
@@ -73,7 +74,7 @@ class WorldLevels:
 
     @cached_property
     def chances(self) -> Array:
-        """The probability of a right attempt, by cause, level, number of named mistakes, and difficulty."""
+        """The probability that an attempt is right, by cause, level, number of named mistakes, and difficulty."""
         profile, chances = self.profile, np.full((4, 4, _TOLD, NODES), self.profile.easy)
         every = difficulties(profile.odds.alpha, profile.odds.beta)
         width = len(every) // NODES
@@ -87,10 +88,11 @@ class WorldLevels:
         return chances
 
     def after(self, values: Array, cause: int, redo: int) -> Array:
-        """Return the mean of values, for each state, after the levels `redo` were redone.
+        """Return the expected value of each state if the levels in the bit set `redo` are redone.
 
-        A state consists of a pattern, the named mistakes and the difficulty. If the step with the cause is redone, it
-        reads the rejection that names the cause.
+        `values` has the value of each state afterwards. A state consists of the set of wrong levels, the number of
+        named mistakes, and the difficulty. If the level with the cause is redone, it reads the rejection that names the
+        cause.
         """
         mixed = values
         for level in range(4):
@@ -117,7 +119,10 @@ class ValueIteration:
 
     @cached_property
     def tables(self) -> tuple[list[Array], list[Array]]:
-        """The values and the mean calls, by calls left, cause, pattern, named mistakes and difficulty."""
+        """The values and the mean calls.
+
+        Both lists are indexed by calls left, cause, set of wrong levels, named mistakes and difficulty.
+        """
         shape = (4, _PATTERNS, _TOLD, NODES)
         values, calls = [np.zeros(shape)], [np.zeros(shape)]
         solved = np.arange(_PATTERNS) == 0
@@ -140,7 +145,7 @@ class ValueIteration:
         return values, calls
 
     def bound(self) -> Bound:
-        """Return the success and the mean calls from the beginning, before any rejection."""
+        """Return the success and the mean calls of a whole search, from its first call on."""
         values, calls = self.tables
         first = REDOS[-1]
         left = self.cap - first.bit_count()
@@ -157,7 +162,7 @@ class ValueIteration:
 
 
 def _from_start(pipeline: WorldLevels, values: Array, cause: int) -> float:
-    """Return the mean of values over the outcomes of the first attempts."""
+    """Return the expected value after each level was attempted once."""
     mixed = values
     for level in range(4):
         right, bits = pipeline.chances[cause, level], np.arange(_PATTERNS)
@@ -166,7 +171,10 @@ def _from_start(pipeline: WorldLevels, values: Array, cause: int) -> float:
 
 
 class InformedPlanner:
-    """A planner with the exact belief over the states of a pipeline. It is simulated on many problems at once."""
+    """A planner that computes the exact probability of each state of a pipeline.
+
+    It is simulated on many problems at once.
+    """
 
     def __init__(self, pipeline: WorldLevels, cap: int, price: float, trials: int = TRIALS) -> None:
         self.pipeline, self.cap, self.price, self.trials = pipeline, cap, price, trials
@@ -225,9 +233,10 @@ class InformedPlanner:
         return solved, used
 
     def _compare(self, views: Array, level: int, right: Array, made: Array, again: Array) -> Array:
-        """Draw the views of a redone level, and return the results of comparing them with the earlier views.
+        """Draw the answer of a redone level for each problem, and compare it with the level's previous answer.
 
-        The plan and levels whose input artifacts have changed are not compared.
+        `views` has the previous answers, and is updated. Plans are not compared, and a level is not compared if its
+        inputs have changed. Return one of `_NOT_COMPARED`, `_KEPT`, `_OTHER` and `_SAME` for each problem.
         """
         wrong = np.searchsorted(np.cumsum(self.wrong_views[level]), self.dice.random(len(right))).clip(
             0, self.wrong_views.shape[1] - 1
@@ -242,7 +251,10 @@ class InformedPlanner:
         return np.where(~made, _KEPT, np.where(same_above & (before >= 0), found, _NOT_COMPARED))
 
     def _draw_redo(self, belief: Array, redo: Array, again: Array, live: Array) -> Array:
-        """Return the belief after levels were redone, before the verdict. Its probabilities do not add up to 1."""
+        """Return the probability of each state after levels were redone, before the verdict.
+
+        They do not add up to 1.
+        """
         drawn = belief.copy()
         for mask in REDOS:
             rows = np.flatnonzero(live & (redo == mask))
@@ -265,7 +277,10 @@ class InformedPlanner:
         return drawn
 
     def _redrawn(self, part: Array, level: int, again: Array) -> Array:
-        """Return the beliefs after a level was redone with this view. Their probabilities do not add up to 1."""
+        """Return the probability of each state after a level was redone.
+
+        `again` says whether its answer was the same as before. The probabilities do not add up to 1.
+        """
         bits, right = np.arange(_PATTERNS), self._right(level)[None, :, None]
         was_right, was_wrong = part[:, :, bits & ~(1 << level)], part[:, :, bits | 1 << level]
         agree = float((self.wrong_views[level] ** 2).sum())
@@ -283,7 +298,7 @@ class InformedPlanner:
         return np.concatenate([self.pipeline.chances[:, level], last])
 
     def _reject(self, belief: Array, code: Array, seen: Array, live: Array) -> Array:
-        """Return the belief after a rejection with a code.
+        """Return the probability of each state after a rejection with the code `code`.
 
         `seen` is the code of the previous rejection; -1 if there was none.
         """
@@ -326,9 +341,9 @@ def _cost(redo: Array) -> Array:
 
 
 def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float, ...] = PRICES) -> Iterator[Bound]:
-    """Yield the points of both bounds of a world, for each cap and each price.
+    """Yield the points of both bounds of a world: one for each cap, and one for each price.
 
-    A world with other levels has no bounds.
+    Yield nothing if the levels of the world are not `LEVELS`.
     """
     if profile.levels != LEVELS:
         return
@@ -342,10 +357,10 @@ def bounds_of(profile: AuthorProfile, caps: tuple[int, ...], prices: tuple[float
 
 
 def success_at(points: list[Bound], calls: float) -> float:
-    """Return the success of a bound at mean calls, interpolated between its points, and constant beyond the last point.
+    """Return the success of a bound at a mean number of calls.
 
-    A point with more calls and less success than another point is ignored, because a planner need not make the
-    additional calls.
+    It is interpolated between the points, and constant outside them. A point with more calls and less success than
+    another point is ignored, because a planner need not make the additional calls.
     """
     frontier: list[tuple[float, float]] = []
     for used, success in sorted({(point.calls, point.success) for point in points}):
@@ -358,7 +373,7 @@ def success_at(points: list[Bound], calls: float) -> float:
 
 
 def add_bounds(prepared: PreparedExperiment, means: Table) -> dict[str, Table]:
-    """Return the table `bounds`, and the table `equal_mean` with added rows for the bounds of each model."""
+    """Return the table `bounds`, and a copy of the table `equal_mean` with a row for each bound of each model."""
     bounds, extended = list[Row](), list(means)
     experiment = prepared.experiment
     for model, profile in {arm.arm.model: arm.profile for arm in prepared.arms}.items():

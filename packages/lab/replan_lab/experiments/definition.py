@@ -29,7 +29,7 @@ TRIALS_MAX = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A pipeline, a search and a model, which are compared with other combinations."""
+    """One combination of a pipeline, a search and a model. An experiment compares its arms with each other."""
 
     pipeline: "Pipeline"
     """The workflow, with its changes."""
@@ -39,7 +39,7 @@ class Arm:
     """The model in the form of `--model`."""
     label: str
     name: str
-    """The joined names of the pipeline, search and model; unique in the experiment."""
+    """The names of the pipeline, the search and the model, joined; unique in the experiment."""
     cap: int | None = None
     family: str = ""
     """The label without the cap. Arms that differ only in the cap have the same family."""
@@ -63,7 +63,7 @@ class Pipeline(Config):
     without_rows: tuple[str, ...] = ()
     """Rows to remove from the policy's table."""
     feedback: Feedback = "full"
-    """The findings in a rejection of a plan. This key and all keys below need a simulated author."""
+    """The findings in the rejection of a plan. This key and all keys below need a simulated author."""
     search_sees: Feedback | None = None
     """The findings that the search uses; None uses the findings of `feedback`."""
     author_sees: Feedback | None = None
@@ -97,7 +97,7 @@ class Seeds(Config):
     first: Annotated[int, Field(ge=0, le=10**9)] = 1000
     """The lowest seed."""
     count: Count = 1
-    """The number of seeds, and so of the trials of each arm on each problem."""
+    """The number of seeds, which is also the number of trials of each arm on each problem."""
 
     @property
     def all(self) -> range:

@@ -1,8 +1,9 @@
 """The comparison at equal calls: success within caps, and at the baseline's mean calls, paired by problem and seed.
 
-If a search ignores its budget, one trial with the largest cap also shows the result for each smaller cap. Only
-successes and calls within the cap are counted. A search that divides its budget is tried with each cap. An arm that
-stops by itself has the same value at every larger cap. Answers of people count as calls.
+A cap is a limit of calls. If a search ignores its budget, one trial with the largest cap also shows the result for each
+smaller cap. Only its calls and success up to the smaller cap are then counted. A search that divides its budget has one
+trial for each cap. An arm that stops before a cap has the same result at every larger cap. Answers of people count as
+calls.
 """
 
 import math
@@ -34,7 +35,7 @@ _Pair = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The trials of an arm. Success and calls within any cap are computed from them."""
+    """The trials of an arm, from which the success and the calls within any cap are computed."""
 
     label: str
     model: str
@@ -43,7 +44,7 @@ class Curve:
     """The trials by cap. An arm that ignores its budget has only one cap."""
 
     def at(self, cap: int) -> dict[_Pair, tuple[float, float]]:
-        """Return the success and the calls within a cap, by pair of problem and seed."""
+        """Return the success and the calls within a cap, for each pair of problem and seed."""
         made_with = min((own for own in self.by_cap if own >= cap), default=max(self.by_cap))
         return {
             pair: (float(is_success(trial) and cost_in_calls(trial) <= cap), float(min(cost_in_calls(trial), cap)))
@@ -61,9 +62,9 @@ def cost_in_calls(trial: Trial) -> float:
 
 
 def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[str, Table]:
-    """Return the tables of the comparison; empty for an experiment without caps.
+    """Return the tables of the comparison by name; an empty mapping for an experiment without caps.
 
-    The tables are `equal_calls` and `equal_mean`, and `worlds` if the experiment asks for it.
+    The tables are `equal_calls` and `equal_mean`, and also `worlds` if the experiment sets `mean_of_worlds`.
     """
     if not experiment.caps:
         return {}
@@ -87,12 +88,12 @@ def equal_calls_tables(experiment: Experiment, trials: Sequence[Trial]) -> dict[
 
 
 def _corrected_z(intervals: int) -> float:
-    """Return the normal quantile for which this number of 95 % intervals hold at once (Bonferroni)."""
+    """Return the normal quantile with which so many intervals hold at once with probability `LEVEL` (Bonferroni)."""
     return NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / max(1, intervals))
 
 
 def _over_worlds(arm: str, worlds: Sequence[Mapping[_Pair, float]], arms: int) -> Row:
-    """Return an arm's mean difference over all worlds, with two intervals.
+    """Return an arm's mean difference to the baseline over all worlds, with two intervals.
 
     In the first interval, the worlds are the sample, because the question is how much the arm gains in an unknown
     world. This is Student's interval, with one value for each world. In the second interval, the problems are the
@@ -167,7 +168,7 @@ def _statistics() -> Any:
 
 
 def _correct(rows: Table) -> None:
-    """Add Holm's correction over all comparisons of the table, and round the p values to six decimals."""
+    """Add p values with Holm's correction for all comparisons of the table, and round all p values to six decimals."""
     tested = sorted((row for row in rows if row["p"] is not None), key=lambda row: float(row["p"] or 0.0))
     least = 0.0
     for position, row in enumerate(tested):
@@ -179,10 +180,10 @@ def _correct(rows: Table) -> None:
 
 
 def _at_mean(curve: Curve, base: Curve, baseline_cap: int, z: float) -> tuple[Row, Mapping[_Pair, float]]:
-    """Compare an arm with the baseline at the mean calls of the baseline within a cap.
+    """Compare an arm with the baseline at the mean number of calls that the baseline makes within its cap.
 
-    `z` is the normal quantile of the interval. Return the row of `equal_mean`, and the differences in success by pair.
-    An arm that stops earlier is compared at its own largest number of calls.
+    `z` is the normal quantile of the interval. Return the row of `equal_mean`, and the difference in success for each
+    pair of problem and seed. An arm that stops earlier is compared at its own largest number of calls.
     """
     other = base.at(baseline_cap)
     target = fmean(calls for _, calls in other.values())
@@ -200,9 +201,10 @@ def _at_mean(curve: Curve, base: Curve, baseline_cap: int, z: float) -> tuple[Ro
 
 
 def interpolate(curve: Curve, target: float) -> tuple[dict[_Pair, float], float]:
-    """Return the success of each pair at the mean calls `target`, and the mean calls that are reached.
+    """Return the success of each pair of problem and seed at the mean calls `target`, and the mean calls reached.
 
-    The success is interpolated between two caps.
+    The success is interpolated between two caps. Beyond the smallest or the largest cap, the result is the result at
+    this cap.
     """
     points = [(cap, fmean(calls for _, calls in curve.at(cap).values())) for cap in curve.caps()]
     for (cap, mean), (following, following_mean) in pairwise(points):

@@ -124,7 +124,7 @@ class PreparedExecutions:
 
 
 def prepare_executions(path: Path, installation: Installation) -> PreparedExecutions:
-    """Return the experiment that a file describes. Raises `UsageProblem` for its first error, with the place."""
+    """Return the experiment that a file describes. Raises `UsageProblem` with the place of the first error."""
     experiment, _ = load_experiment(path, ExecutionExperiment)
     setup, task = Setup("template:bug", None, installation.registry, installation.root, {}, 0.0), experiment.task
     planning = prepare_planning(PlanningInput(PROBLEM), setup).pinned
@@ -194,7 +194,8 @@ class _Executor:
     def _answer(self, question: ClarificationRequested) -> str:
         """Return the simulated person's answer.
 
-        About a call, it is the truth; about a step, a fixed rule chooses it.
+        If the question is about a call, the person says what really happened. If it is about a step, the person may do
+        the step, or else chooses the first option of `_ANSWERS` that is offered.
         """
         options: list[str] = question.answer_schema["enum"]
         step = question.blocks[0] if question.blocks else ""
@@ -207,5 +208,8 @@ class _Executor:
 
 @lru_cache(maxsize=4_096)
 def _prove(task: Task, level: str, assurance: str, r_max: int, plan: str) -> Verdict:
-    """Return the verdict on a plan for a task. Equal plans of different trials are proved once."""
+    """Return the verdict on a plan for a task.
+
+    If several trials have equal plans, only one of these plans is checked.
+    """
     return prove(guard_of(level, task.tools(0, 0.0), assurance, r_max), plan)

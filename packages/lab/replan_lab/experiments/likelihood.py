@@ -1,12 +1,13 @@
 """The likelihood of recorded dialogues under a model of difficulty and feedback, its maximum, and posterior draws.
 
-A record is the number of the call that solved an instance, or of the last call of an unsolved instance. The difficulty
-p has a beta distribution. c(k, p) is the probability that call k succeeds. The odds of c(k, p) are the odds of p,
-multiplied by the effect of k-1 rejections:
+A record says how many calls a model made for one problem instance, and whether the last call solved the instance. The
+difficulty p has a beta distribution. c(k, p) is the probability that call k succeeds. The odds of c(k, p) are the odds
+of p, multiplied by the effect of k-1 rejections:
 
-    P(solved at t) = E[c(t, p) * prod(1 - c(k, p) for k < t)],    P(unsolved in T) = E[prod(1 - c(k, p) for k <= T)].
+    P(solved at t) = E[c(t, p) * prod(1 - c(k, p) for k < t)], P(unsolved in T) = E[prod(1 - c(k, p) for k <= T)].
 
-The expectation is a sum over the log-odds of p. The probability beyond the ends of the grid is added at its ends.
+The expectation is a sum over the log-odds of p. The first and the last point of this grid also get the probability of
+all values beyond them.
 """
 
 from collections.abc import Sequence
@@ -38,10 +39,10 @@ Vector = Any
 
 @dataclass(frozen=True, slots=True)
 class InstanceResult:
-    """The number of calls at one instance, and whether the instance was solved."""
+    """The number of calls for one problem instance, and whether the instance was solved."""
 
     calls: int
-    """The number of the call that solved the instance, or of its last call."""
+    """The number of calls, counted up to the call that solved the instance."""
     solved: bool
 
 
@@ -68,7 +69,7 @@ def log_likelihood(logs: Vector, records: Sequence[InstanceResult]) -> float:
 
 
 def _log_prior(logs: Vector) -> float:
-    """Return the logarithm of the prior, up to a constant."""
+    """Return the logarithm of the prior density of the parameters, without its constant term."""
     return float(-0.5 * (((logs - PRIOR_MEAN) / PRIOR_SD) ** 2).sum())
 
 
@@ -84,7 +85,7 @@ def posterior_mode(records: Sequence[InstanceResult]) -> Vector:
 
 
 def odds_of(logs: Vector) -> AuthorOdds:
-    """Return parameters in the form of a profile, with three significant digits."""
+    """Return the parameters whose logarithms are in `logs`, as the odds of a profile, with three significant digits."""
     alpha, beta, first, further = (float(f"{value:.3g}") for value in np.exp(logs))
     return AuthorOdds(alpha=alpha, beta=beta, first=first, further=further)
 

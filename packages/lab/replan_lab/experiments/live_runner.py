@@ -28,7 +28,7 @@ async def run_live(
     """Run the trials without a result, and continue interrupted trials. Return all trials, in order.
 
     Raises:
-        UsageProblem: the provider refuses the calls of a trial. The provider would refuse the other trials too.
+        UsageProblem: the provider refuses the calls of a trial. The provider would then refuse the other trials too.
     """
     progress = ExperimentProgress(prepared, store, on_trial)
     open_trials, results = _OpenTrials(progress), progress.trials
@@ -68,7 +68,7 @@ class _OpenTrials:
 
     progress: ExperimentProgress
     waiting: dict[int, Trial] = field(default_factory=dict)
-    """The finished trials that wait for an earlier trial, by position."""
+    """The finished trials that cannot be written before an earlier trial, by position."""
     calls: dict[int, int] = field(default_factory=dict)
     """The call limits of the trials that are not yet written, by position."""
     changed: trio.Event = field(default_factory=trio.Event)

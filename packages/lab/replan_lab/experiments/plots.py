@@ -55,9 +55,9 @@ class Point:
 
 
 def point_in(row: Mapping[str, object], name: str, x: str = "") -> Point:
-    """Return the point that a table row has in a column, with its interval.
+    """Return the value of one column of a table row as a point, with its interval.
 
-    `x` is the column with the point's position, if there is one.
+    `x` is the name of the column with the point's position; it is empty for a point without a position.
     """
     columns = (name, f"{name}_low", f"{name}_high", *([x] if x else []))
     return Point(*(float(str(row[column])) for column in columns))
@@ -92,12 +92,15 @@ def curves(
 
 
 def points(title: str, rows: Mapping[str, Point], x_label: str) -> str:
-    """Return a plot with one point per name, each with its interval; an arrow marks an interval beyond the plot."""
+    """Return a plot with one point per name, each with its interval.
+
+    An arrow marks an interval that ends outside the plot.
+    """
     return groups(title, {name: {"": point} for name, point in rows.items()}, x_label)
 
 
 def groups(title: str, rows: Mapping[str, Mapping[str, Point]], x_label: str) -> str:
-    """Return a plot with a row per name and a point with its interval per series."""
+    """Return a plot with one row per name. A row has one point with its interval for each series."""
     series = list(dict.fromkeys(name for row in rows.values() for name in row))
     every = [point for row in rows.values() for point in row.values()]
     x_max = max((min(point.high, 4 * abs(point.value) + 1) for point in every), default=1.0) or 1.0
@@ -134,7 +137,7 @@ def _width(names: Iterable[str]) -> float:
 
 
 def _svg(title: str, x_label: str, size: tuple[float, float], draw: "Callable[[Axes], None]", *, listed: bool) -> str:
-    """Return a figure of one plot as an SVG element; with `listed`, its series are named beside the plot."""
+    """Return a figure of one plot as an SVG element. With `listed`, a list of the series is beside the plot."""
     from matplotlib import rc_context  # noqa: PLC0415 -- slow to load
     from matplotlib.figure import Figure  # noqa: PLC0415 -- slow to load
 

@@ -54,12 +54,15 @@ class PreparedArm:
 
     arm: Arm
     request: RunRequest
-    """The request for its runs. The problem in it is replaced for each trial."""
+    """The request that starts a run of the arm. Each trial replaces the problem in it."""
     profile: AuthorProfile | None
     registry: Registry
 
     def __reduce__(self) -> tuple[type["PreparedArm"], tuple[object, ...]]:
-        """Pickle only the fields. `lab_setup` contains functions, so the other process builds its own setup."""
+        """Pickle only the fields.
+
+        `lab_setup` contains functions and cannot be pickled, so another process builds its own setup.
+        """
         return PreparedArm, (self.arm, self.request, self.profile, self.registry)
 
     @property
@@ -147,7 +150,7 @@ class PreparedExperiment:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The inputs of an experiment in addition to its file."""
+    """The parts of this process that an experiment needs in addition to its file."""
 
     registry: Registry
     root: Path
@@ -157,7 +160,7 @@ class Installation:
 
     @classmethod
     def here(cls, registry: Registry) -> "Installation":
-        """Return the inputs of this process. Raises `UsageProblem` for an invalid configuration of the user."""
+        """Return the installation of this process. Raises `UsageProblem` for an invalid configuration of the user."""
         config = read_user_config(locate_home().config)
         return cls(registry, data_root(), config, os.environ, SystemClock().now())
 
@@ -176,10 +179,10 @@ class Installation:
 
 
 def prepare(path: Path, installation: Installation, *, skip_broken: bool = False) -> PreparedExperiment:
-    """Return the experiment in a file. With `skip_broken`, problems that cannot be read are left out.
+    """Return the checked experiment in a file. With `skip_broken`, problems that cannot be read are skipped.
 
     Raises:
-        UsageProblem: the experiment has an error; the place of the first error is named.
+        UsageProblem: the experiment has an error. The error names the place of the first one.
     """
     experiment, document = load_experiment(path, Experiment)
     problems, notices = read_problems(experiment.problems, document, skip_broken=skip_broken)
@@ -210,7 +213,10 @@ def _text(problem: UsageProblem) -> str:
 def _model(
     model: str, number: int, document: ParsedFile, installation: Installation, own: Path
 ) -> tuple[ModelChoice, AuthorProfile | None]:
-    """Return the model with this number, and its profile if it is simulated. Raises `UsageProblem` with its line."""
+    """Return the checked model, and its profile if it is a simulated model.
+
+    `number` is its index in `models`. Raises `UsageProblem` with the line of the model.
+    """
     try:
         model = pin_model(model)
         spec = parse_model_spec(model, place="")
@@ -242,7 +248,10 @@ def _prepared_arm(
     *,
     where: tuple[Installation, Path],
 ) -> PreparedArm:
-    """Return the prepared arm. `where` has the folder to which paths are relative. Raises `UsageProblem`."""
+    """Return the prepared arm.
+
+    Relative paths begin at the folder in `where`. Raises `UsageProblem` if the arm cannot run.
+    """
     (choice, profile), (installation, folder), pipeline = model, where, arm.pipeline
     if pipeline.filter_values and profile is None:
         hint = "remove these keys: a real model is judged by real guards"
@@ -267,7 +276,7 @@ def _prepared_arm(
 
 
 def _with_changes(pinned: RunConfig, pipeline: Pipeline, policy: Policy, calls: int | None) -> RunConfig:
-    """Return the configuration with the pipeline's changes, and with the cap of calls if there is one."""
+    """Return the configuration with the pipeline's changes. If `calls` is not None, it becomes the limit of calls."""
     workflow = pinned.workflow
     for step in pipeline.steps:
         if step not in workflow.action_pairs:
@@ -290,7 +299,10 @@ def _with_changes(pinned: RunConfig, pipeline: Pipeline, policy: Policy, calls: 
 
 
 def _without_rows(policy: Policy, rows: tuple[str, ...]) -> Policy:
-    """Return the policy without some rows. The last row cannot be removed, because it matches every other failure."""
+    """Return the policy without the rows whose ids are in `rows`.
+
+    The last row cannot be removed, because it matches every failure that no other row matches.
+    """
     row_ids = [row.id for row in policy.rows[:-1]]
     read = () if policy.belief is None else {name for _, names in policy.belief.rows_named() for name in names}
     for row in rows:

@@ -1,6 +1,6 @@
 """Writes the report of an experiment: CSV tables, SVG plots, and for planning runs a static HTML page with both.
 
-The same results give the same tables, byte for byte. Plots depend on the release of matplotlib.
+Equal results give equal tables, byte for byte. The bytes of the plots depend on the release of matplotlib.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ PLOTS: Mapping[str, str] = {
 
 
 def captions(experiment: Experiment) -> Mapping[str, str]:
-    """Return the captions of the published tables of an experiment, in their order."""
+    """Return the caption of each table that the report shows, by the table's name, in the order of the report."""
     left_out = {
         "bounds": not experiment.bounds,
         "worlds": not experiment.mean_of_worlds,
@@ -171,7 +171,10 @@ def _page(prepared: PreparedExperiment, tables: Mapping[str, Table], plots: Mapp
 
 
 def _figure(file: str, kind: str, caption: str, inner: str) -> str:
-    """Return a plot or table with its caption, in a region that scrolls on a narrow screen, also with the keyboard."""
+    """Return a plot or table with its caption as HTML.
+
+    On a narrow screen it can be scrolled, also with the keyboard.
+    """
     caption_element = f"<figcaption>{escape(caption)} ({file})</figcaption>"
     region = f'<div class="wide" role="region" aria-label="{file}" tabindex="0">\n{inner}</div>'
     return f'<figure class="{kind}">\n{caption_element}\n{region}\n</figure>'

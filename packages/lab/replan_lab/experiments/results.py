@@ -68,11 +68,13 @@ class Trial(Value):
     calls: int
     """Model calls."""
     help_calls: float = 0.0
-    """The price of the simulated person's answers, in model calls. `calls` does not include it."""
+    """The price of the simulated person's answers, in model calls. This price is not part of `calls`."""
     price_calls: float = 0.0
-    """The price of the calls minus their number, if the profile has `call_prices`; negative if calls are cheaper."""
+    """The price of all calls minus the number of calls; negative if calls cost less than 1. It is 0 if the profile has
+    no `call_prices`.
+    """
     tokens: int
-    """Input and output tokens of the run together."""
+    """The number of input and output tokens of the run."""
     micro_usd: int | None
     """The cost in millionths of a dollar; None if the price is unknown."""
     seconds: float
@@ -80,9 +82,11 @@ class Trial(Value):
     depths: tuple[int, ...] = ()
     """For each replan, the distance over `requires` to the farthest step that is redone."""
     retries: int = 0
-    """The number of rejections that were retried in the same visit of the step. Tables count them at depth 0."""
+    """The number of rejections after which the step was tried again in the same visit. Tables count these rejections at
+    depth 0.
+    """
     rules: Mapping[str, int] = Field(default_factory=dict)
-    """The number of the policy's decisions, by row."""
+    """The number of decisions by each row of the policy."""
     aligned: bool | None = None
     """Whether the accepted strategy fits the accepted problem type; None if either is missing."""
     steps: Mapping[str, StepUse] = Field(default_factory=dict)
@@ -110,7 +114,7 @@ class ExecutionTrial(Value):
     achieved: int
     """The number of goals that are really reached at the end."""
     reported: int
-    """The number of goals whose tokens hold at the end, whether or not the goals are really reached."""
+    """The number of goals that the execution believes to be reached at the end: the goals whose tokens hold."""
     tool_calls: int
     """The number of calls of tools and checks."""
     replans: int
@@ -221,7 +225,7 @@ class Header(Value):
 
 
 def lines_of(trials: Iterable[Trial | ExecutionTrial]) -> bytes:
-    """Return the lines of trials in the file of results."""
+    """Return trials as lines of the file of results."""
     dumped = (trial.model_dump(mode="json") for trial in trials)
     return b"".join(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE) for value in dumped)
 
@@ -276,12 +280,12 @@ class ResultsFolder:
         self._header = header
 
     def begin(self, keys: Iterable[tuple[str, str, int]]) -> list[Trial]:
-        """Create the folder, or continue the results in it. Return the finished trials.
+        """Create the folder, or read the results of the same experiment from it. Return the finished trials.
 
         `keys` are the keys of all trials, in their order.
 
         Raises:
-            UsageProblem: the folder contains the results of another experiment.
+            UsageProblem: the folder contains other results than a prefix of these trials, or cannot be written.
         """
         header, results = self.folder / HEADER, self.folder / RESULTS
         with self._write_errors():
@@ -310,13 +314,16 @@ class ResultsFolder:
             return trials
 
     def append(self, trial: Trial) -> None:
-        """Append a trial. When this method returns, the operating system has the trial."""
+        """Append a trial.
+
+        When this method returns, the operating system has the trial, so it survives the end of this process.
+        """
         with self._write_errors(), (self.folder / RESULTS).open("ab") as file:
             file.write(lines_of([trial]))
 
     @contextmanager
     def _write_errors(self) -> Iterator[None]:
-        """Raise `UsageProblem` for an `OSError` of the block. Earlier results remain valid."""
+        """Turn an `OSError` that the `with` block raises into a `UsageProblem`. Earlier results remain valid."""
         try:
             yield
         except OSError as error:

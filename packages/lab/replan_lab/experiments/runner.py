@@ -24,7 +24,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class SimulatedExperiment(Protocol[T_co]):
-    """An experiment of any kind whose trials are simulated."""
+    """An experiment about plans or executions whose trials are all simulated."""
 
     @property
     def trials(self) -> Sequence[object]:
@@ -80,7 +80,10 @@ def run_all(experiment: SimulatedExperiment[T], on_trial: OnTrial, jobs: int | N
 def run_simulated(
     prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial, jobs: int | None = None
 ) -> list[Trial]:
-    """Run the trials without a result, in `jobs` processes (default: one per core). Return all trials in order."""
+    """Run the trials that have no result yet, in `jobs` processes (default: one per core).
+
+    Return all trials in order.
+    """
     progress = ExperimentProgress(prepared, store, on_trial)
     for trial in _simulated_trials(prepared, len(progress.trials), jobs):
         if not progress.allows(len(progress.trials)):
@@ -90,10 +93,10 @@ def run_simulated(
 
 
 class ExperimentProgress:
-    """The finished trials of an experiment, which are written in order, and the part of the budget that they have used.
+    """The finished trials of an experiment, and the part of the budget that they have used.
 
-    The budget is charged in the order of the trials, not in the order in which they end. So an experiment always ends
-    at the same trial.
+    The trials are written in order. The budget is charged in the order of the trials, not in the order in which they
+    end. So with a spent budget, an experiment always ends at the same trial.
     """
 
     def __init__(self, prepared: PreparedExperiment, store: ResultsFolder, on_trial: OnTrial) -> None:
@@ -128,7 +131,7 @@ class ExperimentProgress:
         return budget.exact and budget.usd is not None
 
     def limit_request(self, request: RunRequest) -> RunRequest:
-        """Return the request for a trial, limited to the remaining money if the budget is exact."""
+        """Return the request for a trial. If the budget is exact, the remaining money is the limit of its run."""
         usd, limits = self.prepared.experiment.budget.usd, request.limits
         if usd is None or not self.exact:
             return request

@@ -1,4 +1,4 @@
-"""Simulates runs without actors, journal or clock: the loop for all kinds, and the worker for planning runs.
+"""Simulates runs without actors, journal or clock: a loop for all kinds of runs, and a worker for planning runs.
 
 Simulated time is a number. Replies are delivered in the order of their simulated times, as in a real run. So a
 simulated run and a real run have the same events.
@@ -95,7 +95,10 @@ class Simulation(Generic[S, E]):
         raise AssertionError(f"the run did not end within {MESSAGES_MAX} messages")
 
     def _begin(self) -> Mapping[str, Work]:
-        """Begin all open work, and return it. The start of a tool's call is also a message."""
+        """Begin the work on all open requests, and return this work by request.
+
+        The start of a tool's call is also a message.
+        """
         open_work = self.machine.outstanding(self.state)
         new = [work for work in open_work.values() if (work.request_id, work.until) not in self._begun]
         tools = False
@@ -124,11 +127,12 @@ def simulate(machine: Machine[S, E, RunMessage], worker: Worker[S], first: E) ->
 
 
 def _cache_verdicts(guard: AnyGuard, names: Collection[str]) -> Guard:
-    """Return a guard with the same verdicts, which computes each verdict once for equal inputs.
+    """Return a guard with the same verdicts as `guard`.
 
-    `names` are the names of the built-in guards in the guard. Simulated artifacts repeat often, so most verdicts are in
-    the cache. The inputs are the artifact and what built-in guards read of the context: the user's texts, the role, and
-    the artifacts that the step requires. The views and the note in a plan's goal are ignored.
+    It computes only one verdict for equal inputs, and then returns the stored one. `names` are the names of the
+    built-in guards that `guard` consists of. Simulated artifacts repeat often, so most verdicts are in the cache. The
+    inputs are the artifact and what built-in guards read of the context: the user's texts, the role, and the artifacts
+    that the step requires. The parts of a plan that no guard reads are ignored: its views, and the note in its goal.
     """
     verdicts = dict[tuple[object, ...], Verdict]()
     remembered = REMEMBERED_MAX if COMPARES_WORDS.isdisjoint(names) else 0
@@ -169,11 +173,13 @@ class LabSetup:
     profile: AuthorProfile
     registry: Registry = field(default_factory=Registry)
     verdict_filter: VerdictFilter | None = None
-    """A change of the verdicts of plan guards. The trial's seed replaces the filter's seed."""
+    """It changes the verdicts of the guards of plans; None changes nothing. The trial's seed replaces the filter's
+    seed.
+    """
 
     @cached_property
     def pinned_text(self) -> str:
-        """The configuration as JSON text."""
+        """The run's configuration as JSON text."""
         return self.pinned.model_dump_json()
 
     def guards(self, seed: int) -> Mapping[str, AnyGuard]:
@@ -200,7 +206,7 @@ class LabSetup:
 
     @cached_property
     def built_in(self) -> frozenset[str]:
-        """The steps whose guards are all built in."""
+        """The ids of the steps that have only built-in guards."""
         workflow, guards = self.pinned.workflow, self.registry.guards
         return frozenset(
             step
@@ -236,7 +242,7 @@ class _Planner:
     model: str
     """The name of the simulated model in the form of `--model`."""
     contexts: dict[str, Context] = field(default_factory=dict)
-    """The context of each attempt that has been generated and not judged, by its node."""
+    """The context of each attempt that has been generated but not yet judged, by the id of the attempt's node."""
 
     def reply(self, state: PlanningState, work: Work, now: float) -> RunMessage | None:
         """Return the message that answers a piece of work, with its time; None if the work gets no answer."""
@@ -278,7 +284,7 @@ class _Planner:
     def _judge(self, state: State, work: Work, request: JudgementRequested) -> Verdict:
         """Return the guard's verdict.
 
-        A built-in guard reads no feedback, so the context of the generation is passed to it.
+        A built-in guard reads no feedback, so it can get the context that the generator had.
         """
         artifact, context = state.nodes[request.node].artifact, self.contexts.pop(request.node, None)
         if context is None or state.run.clarifications or request.step not in self.setup.built_in:

@@ -1,7 +1,7 @@
 """The tables of experiments: the metrics of each arm over its trials, with 95 % confidence intervals.
 
-Shares have Wilson's interval, and means have the normal interval. Differences are paired over the same problems and
-seeds.
+Shares have Wilson's interval, and means have the normal interval. Differences between arms are computed from pairs of
+trials with the same problem and seed.
 """
 
 import csv
@@ -146,9 +146,10 @@ def is_success(trial: Trial) -> bool:
 
 
 def success_by(trials: Sequence[Trial], calls: int) -> int:
-    """Return the number of trials that succeed within this number of calls.
+    """Return how many of the trials succeed within a number of calls.
 
-    The number equals the success with this budget of calls, if the decisions of the search do not depend on the budget.
+    Trials with this limit of calls would have the same successes, if the decisions of the search do not depend on the
+    limit.
     """
     return sum(1 for trial in trials if is_success(trial) and trial.calls <= calls)
 
@@ -199,10 +200,10 @@ def _causes(trials: Sequence[Trial]) -> Iterator[Row]:
 
 
 def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
-    """Count the rejections by their depth for each category; a retry in the same visit has the depth 0 (S42, S44).
+    """Yield the number of rejections for each category and depth.
 
-    If a problem has no category, its trials are grouped by the level that is hard in the simulated world, if there is
-    one.
+    A rejection with a retry in the same visit has the depth 0 (S42, S44). If a problem has no category, its trials are
+    grouped by the level that is hard in the simulated world, if there is one.
     """
     for group, members in _groups(trials, lambda trial: trial.category or trial.cause or "all"):
         counts = Counter(depth for trial in members for depth in trial.depths)
@@ -218,7 +219,10 @@ def _depths(trials: Sequence[Trial]) -> Iterator[Row]:
 
 
 def _steps(trials: Sequence[Trial]) -> Iterator[Row]:
-    """Sum up the metrics of each step. Epsilon is the share of a step's attempts that the step's guard accepts."""
+    """Yield the metrics of each step over all trials.
+
+    Epsilon is the share of a step's attempts that the step's guard accepts.
+    """
     for step in dict.fromkeys(step for trial in trials for step in trial.steps):
         uses: list[StepUse] = [trial.steps[step] for trial in trials if step in trial.steps]
         attempts = sum(use.attempts for use in uses)
