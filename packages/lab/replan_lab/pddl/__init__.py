@@ -1,1 +1,1 @@
-"""Planning domains, problems and sequential plans in PDDL, and their translation into Replan's plans."""
+"""Reads domains, problems and sequential plans in PDDL, and translates the plans into Replan's form of a plan."""

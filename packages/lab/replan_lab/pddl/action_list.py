@@ -1,4 +1,4 @@
-"""Reads lists of actions from the JSON answer of a model, and from the text of a planner. Pure."""
+"""Reads lists of actions from a model's answer in JSON, and from the text file that a planner wrote. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ _TIME = re.compile(r"\d+(?:\.\d+)?:")
 def read_plan_actions(text: str, name: str) -> list[PlanAction]:
     """Return the actions in their order. `name` is the plan's file.
 
-    A number and a colon may stand before an action, such as `0:` or `0.000:`. The numbers must increase.
+    Before an action, the text may have a number and a colon, such as `0:` or `0.000:`. The numbers must increase.
 
     Raises:
         UsageProblem: an item is not an action, or the numbers do not increase. The error names the line.
@@ -53,7 +53,7 @@ _WORDS = re.compile(r"[^\s(),]+")
 
 
 def actions_in(value: Any) -> tuple[list[PlanAction], tuple[Finding, ...]]:
-    """Return the actions in an answer, and an error for each item that is not an action. Never raises.
+    """Return the actions in a model's answer, and an error message for each item that is not an action. Never raises.
 
     `(move a b)`, `move a b` and `move(a, b)` are the same action.
     """

@@ -15,7 +15,7 @@ EQUAL = "="
 
 
 class Atom(NamedTuple):
-    """A predicate with its terms: objects, or variables, which begin with `?`."""
+    """A predicate with its terms. A term is an object or a variable; the names of variables begin with `?`."""
 
     predicate: str
     terms: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Literal(NamedTuple):
 
     atom: Atom
     positive: bool = True
-    """Whether the atom must hold; if not, it must not hold."""
+    """True if the atom must hold; False if the atom must not hold."""
 
     def substitute(self, values: Mapping[str, str]) -> "Literal":
         """Return the literal with its variables replaced by their values."""
@@ -46,20 +46,22 @@ class Literal(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """The effect of an action. Atoms are deleted before atoms are added."""
+    """The effect of an action. An atom that the effect both deletes and adds holds afterwards."""
 
     literals: tuple[Literal, ...] = ()
     conditional: "tuple[ConditionalEffect, ...]" = ()
-    """The additional effects that happen only if their condition holds."""
+    """The additional effects, each of which happens only if its own condition holds."""
     choices: "tuple[tuple[Effect, ...], ...]" = ()
-    """The alternatives of each `oneof`. Exactly one alternative happens, in addition to the literals."""
+    """The alternatives of each `oneof` in the effect. Exactly one alternative of each `oneof` happens, in addition to
+    the literals.
+    """
 
 
 class ConditionalEffect(NamedTuple):
     """An effect that happens only if a condition holds before the action."""
 
     condition: tuple[Literal, ...]
-    """The literals that must all hold before the action."""
+    """The literals that must all hold before the action. Then the effect happens."""
     effect: Effect
 
 
@@ -109,7 +111,7 @@ class PddlProblem:
     name: str
     objects: Mapping[str, str]
     initial: frozenset[Atom]
-    """The atoms that hold at the beginning. All other atoms do not hold."""
+    """The atoms that hold at the beginning. No other atom holds then."""
     goal: tuple[Literal, ...]
 
 

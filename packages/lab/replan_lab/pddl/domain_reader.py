@@ -1,6 +1,6 @@
 """Reads planning domains and problems from PDDL.
 
-An unsupported part is an error that names the part, the file and the line. Pure.
+If a text has a part that Replan does not support, the error names the part, the file and the line. Pure.
 """
 
 import re
@@ -157,7 +157,7 @@ class FormulaScope:
 
 
 def _function_name(form: Form) -> str:
-    """Return the function's name in `(= F VALUE)` or `(increase F VALUE)`; empty if there is none."""
+    """Return the name of the function F in `(= F VALUE)` or `(increase F VALUE)`; an empty text for any other form."""
     function = form.items[1] if len(form.items) > 1 else None
     return function.head if isinstance(function, Form) else function.text if function else ""
 
@@ -268,7 +268,7 @@ def _read_definition(text: str, source: PddlFile, kind: str) -> tuple[str, Seque
 def _group_by_head(
     sections: Sequence[Form], source: PddlFile, known: Sequence[str], repeated: str
 ) -> Mapping[str, Sequence[Form]]:
-    """Return the sections by their heads; only heads in `repeated` may occur more than once."""
+    """Return the sections by their first words. Only the words in `repeated` may begin more than one section."""
     by_head = defaultdict[str, list[Form]](list)
     for form in sections:
         if form.head not in (*known, repeated):
@@ -294,7 +294,7 @@ def _check_requirements(by_head: Mapping[str, Sequence[Form]], source: PddlFile)
 
 
 def _read_typed_names(items: Sequence[Expression], source: PddlFile) -> Iterator[tuple[Word, Word | None]]:
-    """Yield the names in a typed list with their types. The type is None if the list has no type for the name."""
+    """Yield each name in a typed list with its type, or with None if the list has no type for the name."""
     names: list[Word] = []
     rest = iter(items)
     for item in rest:
@@ -470,7 +470,8 @@ def specification(texts: PddlTexts) -> str:
 
     The text has two blocks of code, so that Replan finds no demands in it.
 
-    Comments are left out, because they are for people. Raises the errors of `task_in`.
+    The text does not have the comments of the PDDL files, because comments are for people. Raises the errors of
+    `task_in`.
     """
     domain, problem = task_in(texts)
     title = f"{problem.name or 'problem'} ({domain.name or 'domain'}, PDDL)"
@@ -482,7 +483,7 @@ _BLOCKS = re.compile(r"^```pddl\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
 
 
 def texts_in(problem: str) -> PddlTexts | None:
-    """Return the texts of the task in the problem text of a run; None for another problem."""
+    """Return the domain and the problem that the problem text of a run contains; None if the text has no PDDL."""
     blocks = _BLOCKS.findall(problem)
     return PddlTexts(*blocks) if len(blocks) == len(PddlTexts._fields) else None
 

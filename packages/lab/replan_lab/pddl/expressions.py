@@ -1,7 +1,7 @@
 """Reads the parenthesised expressions of PDDL, with their lines, within limits of size and nesting. Pure.
 
-The libraries that read PDDL do not return line numbers, and one of them recurses without a limit. So the text is read
-here. PDDL is case-insensitive: all words are returned in lower case.
+This module does not use a library: the libraries that read PDDL do not return line numbers, and one of them recurses
+without a limit. PDDL is case-insensitive: all words are returned in lower case.
 """
 
 import re
@@ -50,7 +50,7 @@ class PddlFile(NamedTuple):
     """The path, as the user wrote it, or `-`."""
 
     def refuse(self, cause: str, line: int = 0, hint: str = "") -> NoReturn:
-        """Raise a `UsageProblem` about a line; line 0 means the whole file. The hint is optional."""
+        """Raise a `UsageProblem` about a line, with an optional hint. Line 0 means the whole file."""
         place = f"{self.name}:{line}" if line else self.name
         raise UsageProblem(cause, place=place, hint=hint or "correct this line")
 
@@ -96,7 +96,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def format_expression(expression: Expression) -> str:
-    """Return an expression as shortened PDDL, for a message."""
+    """Return an expression as PDDL for a message. A long expression is cut off."""
     match expression:
         case Word():
             return printable(expression.text)

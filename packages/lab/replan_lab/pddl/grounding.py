@@ -1,6 +1,6 @@
 """Grounding: replaces the parameters of an action by objects, in its precondition and effects. Pure.
 
-Only the actions that a plan names are grounded. Other combinations of objects are not enumerated.
+Only the actions that a plan names are grounded, not all combinations of actions and objects.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,11 +32,11 @@ class TooManyOutcomes(Exception):
 
 
 class AtomChange(NamedTuple):
-    """The change of the state by one outcome of an action."""
+    """The atoms that one outcome of an action adds to the state and deletes from it."""
 
     adds: frozenset[Atom]
     deletes: frozenset[Atom]
-    """The atoms that do not hold after the outcome, without the atoms in `adds`."""
+    """The deleted atoms. An atom in `adds` is not one of them."""
 
     def apply_to(self, state: frozenset[Atom]) -> frozenset[Atom]:
         """Return the state after the outcome."""
@@ -44,7 +44,7 @@ class AtomChange(NamedTuple):
 
 
 class GroundAction(NamedTuple):
-    """An action of a plan with its objects."""
+    """An action of a plan, whose parameters are replaced by objects."""
 
     action: PlanAction
     schema: ActionSchema
@@ -59,7 +59,7 @@ class GroundAction(NamedTuple):
     def effect_condition_atoms(self) -> frozenset[Atom]:
         """Return the atoms in the conditions of the action's conditional effects.
 
-        They decide which effects the action has.
+        The state of these atoms decides which conditional effects happen.
         """
         return frozenset(
             literal.atom
@@ -83,7 +83,7 @@ class GroundAction(NamedTuple):
 
 
 def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) -> str:
-    """Return why the problem does not have the action, as a clause without a full stop; empty if it has the action."""
+    """Return why the problem has no such action, as a clause without a full stop; empty if the action exists."""
     schema = domain.actions.get(action.name)
     if schema is None:
         close = near(action.name, domain.actions)
@@ -101,7 +101,7 @@ def invalidity_of(action: PlanAction, domain: PddlDomain, problem: PddlProblem) 
 
 
 def ground_action(action: PlanAction, domain: PddlDomain) -> GroundAction:
-    """Return an action with its objects. Call it only if `invalidity_of` finds no fault in the action."""
+    """Return the action with objects instead of parameters. Call it only if `invalidity_of` finds no fault."""
     schema = domain.actions[action.name]
     values = dict(zip((name for name, _ in schema.parameters), action.arguments, strict=True))
     condition = tuple(literal for literal in _bind_literals(schema.condition, values) if not _is_always_true(literal))

@@ -73,7 +73,7 @@ class FirstFailure:
     index: int
     action: PlanAction
     unmet: tuple[str, ...]
-    """The action's unmet conditions, as PDDL, sorted; empty if the problem does not have the action."""
+    """The action's unmet conditions, as PDDL, sorted; empty if the action does not exist in the problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ class PddlJudgement:
     """
     translation: Translation
     repairs: tuple[Repair, ...] = ()
-    """The suggested actions. They come before the first failing action, so that it can run, or else at the end, so that
-    the goal holds.
+    """The suggested actions. If an action cannot run, each suggestion may be inserted before it. Otherwise, each may be
+    added at the end, so that the goal holds.
     """
 
 
@@ -103,8 +103,9 @@ def judge_actions(
 ) -> PddlJudgement:
     """Judge a sequential plan at a level: `minimal`, `medium` or `expansive`.
 
-    `medium` requires that some outcomes of the actions lead to the goal. `expansive` requires `assurance` for all
-    outcomes. For a plan without `oneof`, both levels are equal.
+    `minimal` checks only the form of the plan, and whether its actions exist. `medium` requires that the goal holds if
+    each action has the right outcome. `expansive` requires `assurance` for all outcomes. For a plan without `oneof`,
+    `medium` and `expansive` are equal.
 
     Raises `UsageProblem` for a plan that is too large, or that has too many outcomes or states.
     """
@@ -121,7 +122,7 @@ def _find_repairs(
 ) -> tuple[Repair, ...]:
     """Return actions that may repair the first failure of the plan.
 
-    There are none if the state before the failure is not known.
+    Return no actions if the state before the failure is not known.
     """
     if failure is not None and not failure.unmet:
         return ()  # The problem has no such action.
@@ -134,9 +135,9 @@ def _find_repairs(
 
 
 def _add_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple[Repair, ...]) -> Verdict:
-    """Return the verdict.
+    """Return the verdict, with the repairs in the message of its first error.
 
-    If its first error is about the failure that the repairs are for, the error's message lists the repairs.
+    The verdict is unchanged if the first error is not about the failure that the repairs are for.
     """
     place = next((index for index, finding in enumerate(verdict.findings) if finding.severity == "error"), None)
     if place is None or not repairs:
@@ -157,7 +158,7 @@ def _add_repairs(verdict: Verdict, failure: FirstFailure | None, repairs: tuple[
 def _first_failure(translation: Translation, verdict: Verdict) -> FirstFailure | None:
     """Return the first action that cannot run.
 
-    If no action has several outcomes, this is the step that the guard names.
+    If no action has several outcomes, this is the action of the step that the guard names.
     """
     step, actions = verdict.facts.get("first_failing_step"), translation.actions
     if translation.plan is not None and not translation.plan.has_outcomes and step is not None:
@@ -203,10 +204,10 @@ def _unmet_at_start(problem: PddlProblem) -> list[str]:
 
 
 def _reword_finding(finding: Finding) -> Finding:
-    """Return the finding with a message for a list of actions.
+    """Return the finding with a message that fits a list of actions.
 
-    A finding of another kind is returned unchanged. The guard's own message suggests other dependencies of steps, which
-    a list of actions cannot express.
+    The guard's own message suggests other dependencies between steps, which a list of actions cannot have. A finding
+    without tokens, or with a code that is not in `_WHY`, is returned unchanged.
     """
     why = _WHY.get(Code(finding.code)) if finding.tokens and finding.code in set(Code) else None
     if why is None:
@@ -270,9 +271,9 @@ def _action_finding(finding: Finding, judgement: PddlJudgement) -> dict[str, Any
 def make_plan(context: Context) -> str:
     """Return the plan for the accepted actions as JSON text.
 
-    This function is the generator `PddlPlanGenerator`. Without accepted actions, or if they are not a valid plan, the
-    text is an empty object. The guard of the plan rejects it. The generator checks each action again, because a
-    workflow may use another guard than `pddl_actions` for them.
+    This function is the generator `PddlPlanGenerator`. If there are no accepted actions, or they are not a valid plan,
+    the text is `{}`, which the guard of the plan rejects. The generator checks each action again, because a workflow
+    may have accepted the actions with another guard than `pddl_actions`.
     """
     return json.dumps(_plan_for(context))
 

@@ -40,7 +40,10 @@ def _find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:
 
 
 def _solve(engine: str, problem: Any) -> Any:
-    """Return the plan for a problem; None if the planner finds none. Features of `COMPILED` are removed first."""
+    """Return the plan for a problem; None if the planner finds none.
+
+    First, the features in `COMPILED` are compiled away.
+    """
     back: list[Any] = []
     for feature, kind in COMPILED:
         if feature in problem.kind.features:

@@ -1,4 +1,4 @@
-"""Plans problems in PDDL: prepares planning runs for them, and provides the model `planner:`, which calls a planner."""
+"""Prepares planning runs for problems in PDDL, and provides the model `planner:NAME`, which calls a planner."""
 
 import re
 import sys
@@ -27,10 +27,10 @@ def workflow_path() -> str:
 
 
 def problem_text(texts: PddlTexts, domain: str = "domain", problem: str = "problem") -> str:
-    """Return the problem of a run, as text, for a domain and a problem in PDDL.
+    """Return the problem text of a run, made from a domain and a problem in PDDL.
 
-    `domain` and `problem` name the two texts in errors. Raises `UsageProblem` for a text that is longer than
-    `BYTES_MAX` bytes or cannot be read, and for a goal that holds at the beginning.
+    `domain` and `problem` are the names of the two texts in errors. Raises `UsageProblem` for a text that is longer
+    than `BYTES_MAX` bytes or cannot be read, and for a goal that holds at the beginning.
     """
     for name, text in ((domain, texts.domain), (problem, texts.problem)):
         if len(text.encode(errors="replace")) > BYTES_MAX:
@@ -47,7 +47,7 @@ def problem_text(texts: PddlTexts, domain: str = "domain", problem: str = "probl
 
 
 def check_request(request: RunRequest) -> RunRequest:
-    """Return a prepared run unchanged.
+    """Return the prepared run unchanged if its workflow and its model can plan in PDDL.
 
     Raises `UsageProblem` if no step of its workflow has the guard `pddl_actions`, or if its model does not read the
     problem's text.
@@ -67,10 +67,11 @@ _ENGINE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}|")
 
 
 class PlannerModel:
-    """A model that calls a planner. Each request starts a process, which ends with the request.
+    """A model that calls a planner.
 
-    The model answers requests of the role `actions` in a run with a problem in PDDL. For any other request, and for a
-    problem that the planner does not support or solve, it returns the fault `BAD_REQUEST` with the reason.
+    Each request starts a process of its own, which ends when the request is answered or cancelled. The model answers
+    requests of the role `actions` in a run with a problem in PDDL. For any other request, and for a problem that the
+    planner does not support or solve, it returns the fault `BAD_REQUEST` with the reason.
     """
 
     price: Price = FREE
@@ -88,7 +89,7 @@ class PlannerModel:
         await trio.lowlevel.checkpoint()
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the actions as JSON text, with zero tokens as usage; or a fault."""
+        """Return the planner's actions as JSON text, with zero tokens as usage, or a fault."""
         texts = texts_in(str(request.material.get("specification", "")))
         if request.material.get("role") != ROLE or texts is None:
             return _refusal("a planner only plans problems in PDDL (`replan lab pddl run`)")

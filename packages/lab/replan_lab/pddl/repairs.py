@@ -1,7 +1,7 @@
-"""Finds actions of a domain that make the unmet conditions of an action or of the goal true. Pure.
+"""Finds actions that make the unmet conditions of an action or of the goal true. Pure.
 
-The objects of such an action are found from the unmet condition and from the atoms that hold in the state. A parameter
-without an object is shown as a parameter. Not all combinations of objects are tried.
+The unmet condition and the atoms that hold in the state determine the objects of such an action. A parameter for which
+no object is found stays a parameter, such as `?x`. The number of tried combinations of objects is limited.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ class Repair(NamedTuple):
     """An action that makes an unmet condition true."""
 
     action: str
-    """The action as PDDL. A parameter without an object stands for any object of its type."""
+    """The action as PDDL. A parameter in it means that no suitable object of its type was found."""
     makes: str
     runs: bool
     enough: bool
@@ -35,7 +35,7 @@ class Repair(NamedTuple):
 
 
 def state_after(actions: Sequence[PlanAction], domain: PddlDomain, problem: PddlProblem) -> set[Atom] | None:
-    """Return the state after some actions; None if their outcomes allow several states."""
+    """Return the state after the actions; None if the actions may lead to several states."""
     state = set(problem.initial)
     for action in actions:
         changes = ground_action(action, domain).outcomes(state)
@@ -50,9 +50,10 @@ def state_after(actions: Sequence[PlanAction], domain: PddlDomain, problem: Pddl
 def repairs_for(
     needed: Sequence[Literal], state: AbstractSet[Atom], domain: PddlDomain, problem: PddlProblem
 ) -> tuple[Repair, ...]:
-    """Return at most `REPAIRS_MAX` actions that make unmet literals of `needed` true, the best first.
+    """Return at most `REPAIRS_MAX` actions, best first. Each of them makes an unmet literal of `needed` true.
 
-    The first ones are actions after which all literals of `needed` hold. The others are actions that can run.
+    Actions after which all literals of `needed` hold are the best. Then come the other actions that can run in the
+    state, then the rest.
     """
     lacking = [literal for literal in needed if not holds(literal, state) and literal.atom.predicate != EQUAL]
     search = _Search(domain, problem, frozenset(state), needed)
@@ -78,8 +79,8 @@ class _Search:
     def find_repairs(self, schema: ActionSchema, literal: Literal) -> Iterator[Repair]:
         """Yield a repair for each effect of an action that makes a literal true.
 
-        The repair has the first objects with which the action can run. If there are no such objects, some parameters
-        have no object.
+        The repair has the first objects with which the action can run. If no such objects are found, it has only the
+        objects that the literal determines.
         """
         for effect in _sure_effects(schema.effect):
             if effect.positive is not literal.positive or effect.atom.predicate != literal.atom.predicate:
@@ -93,7 +94,10 @@ class _Search:
             yield Repair(str(action), str(literal), bound is not None, bound is not None and self._suffices(action))
 
     def _suffices(self, action: PlanAction) -> bool:
-        """Return whether all conditions hold after each outcome; False for an action with too many outcomes."""
+        """Return whether all needed literals hold after each outcome of the action.
+
+        Return False for an action with too many outcomes.
+        """
         try:
             changes = ground_action(action, self.domain).outcomes(self.state)
         except TooManyOutcomes:
@@ -104,9 +108,9 @@ class _Search:
     def _unify(
         self, pattern: Atom, atom: Atom, values: Mapping[str, str], schema: ActionSchema
     ) -> dict[str, str] | None:
-        """Return `values`, extended by the objects that make the pattern equal to the atom.
+        """Return `values` with the objects that make the pattern equal to the atom.
 
-        Return None if no objects of the right types do so.
+        Return None if no objects of the right types make them equal.
         """
         kinds, result = dict(schema.parameters), dict(values)
         for term, name in zip(pattern.terms, atom.terms, strict=True):

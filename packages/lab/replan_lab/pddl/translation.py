@@ -1,10 +1,10 @@
 """Translates a sequential plan for a PDDL problem into Replan's form of a plan, which the guards can judge. Pure.
 
-Each action becomes a step that cannot fail and that waits for the step before it. An atom becomes a token. If some
-condition requires that an atom does not hold, a second token represents the atom's absence. The alternatives of `oneof`
-become outcomes. A conditional effect becomes an unconditional effect, or is left out, if its condition has the same
-value in all possible states. If the condition's value differs between the states, the action becomes one step for each
-case. Tokens that count the actions then order the steps.
+Each action becomes a step that cannot fail and that depends on the previous step. An atom becomes a token. If any
+condition requires that an atom does not hold, a second token means that this atom does not hold. The alternatives of
+`oneof` become outcomes. If the condition of an effect has the same value in all possible states, the effect becomes
+unconditional (true) or is dropped (false). Otherwise, the action becomes several steps, one for each case. Then the
+steps do not depend on each other: tokens that count the actions order them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,10 +27,10 @@ States = frozenset[frozenset[Atom]]
 
 
 class Case(NamedTuple):
-    """The outcomes of an action in some of the states before it."""
+    """A set of states before an action in which the action has the same outcomes, and these outcomes."""
 
     when: tuple[Literal, ...]
-    """The literals that hold only in these states; empty if the case covers all states."""
+    """Literals that all hold in exactly these states; empty if there is only one case."""
     changes: tuple[AtomChange, ...]
 
 
@@ -43,7 +43,7 @@ class Translation:
     numbers: dict[str, int]
     """The index in `actions` for each step, by the step's id."""
     invalid_action: str
-    """The reason why the problem does not have the action after the last step; empty if the problem has all actions."""
+    """The reason why the action after the last step does not exist in the problem; empty if all actions exist."""
     first_inapplicable: int | None
     """The index of the first action that can run in no possible state; None if there is no such action."""
     missing: tuple[str, ...]
@@ -90,7 +90,7 @@ def translate(domain: PddlDomain, problem: PddlProblem, actions: Sequence[PlanAc
 
 
 class _Progression:
-    """Follows a plan through its possible states."""
+    """Computes the possible states after each action of a plan."""
 
     def __init__(
         self, domain: PddlDomain, problem: PddlProblem, steps: Sequence[GroundAction], goal: tuple[Literal, ...]
@@ -105,7 +105,10 @@ class _Progression:
         self.missing: tuple[str, ...] = ()
 
     def run(self) -> None:
-        """Follow all actions. More than `STATES_MAX` states are allowed if no later action depends on the state."""
+        """Compute the states after each action.
+
+        More than `STATES_MAX` states are allowed if no later action has a conditional effect.
+        """
         states: States = frozenset((self.initial,))
         followed = True
         for index, step in enumerate(self.steps):
@@ -123,8 +126,7 @@ class _Progression:
     def _record_step(self, step: GroundAction, states: States) -> States:
         """Record what a step does in these states, and return the states after it.
 
-        Not all states are returned if there are more than `STATES_MAX`. The number of returned states is then also more
-        than `STATES_MAX`.
+        If there are more than `STATES_MAX` states, only some of them are returned, but still more than `STATES_MAX`.
         """
         atoms = sorted(step.effect_condition_atoms())
         groups: dict[tuple[bool, ...], list[frozenset[Atom]]] = {}
@@ -227,7 +229,10 @@ def _count_token(index: int) -> str:
 
 
 def _add_count_tokens(step: Step, index: int) -> Step:
-    """Return the step with tokens that count actions. The tokens order the steps, so the step needs no dependency."""
+    """Return the step with added tokens that count actions.
+
+    These tokens order the steps, so the step has no dependency.
+    """
     here, there = frozenset((_count_token(index),)), frozenset((_count_token(index + 1),))
     return step._replace(
         preconditions=step.preconditions | here,

@@ -1,4 +1,4 @@
-"""Replan's engine for the library unified-planning: a `PlanValidator` for sequential plans.
+"""An engine for the library `unified-planning` that uses Replan's guards: a `PlanValidator` for sequential plans.
 
 `register()` adds the engine to an environment of the library under the name `replan`. The engine needs the extra
 `unified-planning` of `replan-lab`.
@@ -79,7 +79,11 @@ class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the 
         return bool(plan_kind is PlanKind.SEQUENTIAL_PLAN)
 
     def _validate(self, problem: Any, plan: Any) -> ValidationResult:
-        """Judge a plan. The library calls this method after it has checked the kinds of problem and plan."""
+        """Judge a plan.
+
+        Judge a plan. The library calls this method after it has checked that the engine supports the problem and the
+        plan.
+        """
         if len(plan.actions) > ACTIONS_MAX:
             return self._unknown(f"the plan has more than {ACTIONS_MAX:,} actions")
         try:
@@ -121,7 +125,7 @@ def model_of(problem: Any) -> tuple[PddlDomain, PddlProblem]:
     """Return a problem of the library as a domain and a problem.
 
     Raises:
-        UPUsageError: the problem has an unsupported part. The message names the part.
+        UPUsageError: the problem has an unsupported part. The error's message names this part.
     """
     if not isinstance(problem, Problem):
         raise UPUsageError(f"problems of the type {type(problem).__name__} are not supported")
@@ -139,7 +143,10 @@ def model_of(problem: Any) -> tuple[PddlDomain, PddlProblem]:
 
 
 def _initial(problem: Any) -> Iterator[Atom]:
-    """Yield the atoms that hold at the beginning. If no fluent is true by default, only explicit values are read."""
+    """Yield the atoms that hold at the beginning.
+
+    If no fluent is true by default, this function reads only the values that the problem sets explicitly.
+    """
     true_by_default = any(value.is_true() for value in problem.fluents_defaults.values())
     values: Mapping[Any, Any] = problem.initial_values if true_by_default else problem.explicit_initial_values
     for fluent, value in values.items():

@@ -1,1 +1,1 @@
-"""Recorded dialogues of real models: policies that choose the next move, schedules, and the simulated author."""
+"""Uses recorded dialogues of real models: evaluates policies and orders of work, and fits the simulated author."""

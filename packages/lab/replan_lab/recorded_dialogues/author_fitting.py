@@ -1,13 +1,15 @@
 """Fits the simulated author to records of proposals, and tests it on models that were not used for the fit.
 
-The probability that an attempt at a task is right has a beta distribution over tasks. Three more numbers describe a
-model. The first two are the shares of fresh attempts and of retries that reuse the random numbers of the previous
-attempt. The third is the factor by which a visible rejection multiplies the odds. A retry that reuses a random number
-is right only if its higher probability exceeds this number, as in `replan_lab.simulated.world`.
+Each task has a probability that an attempt at it is right. This probability has a beta distribution over tasks. Three
+more numbers describe a model. The first two are the shares of fresh attempts and of retries that reuse the random
+numbers of the previous attempt. The third is the factor by which a visible rejection multiplies the odds. An attempt is
+right if its random number is less than its probability, as in `replan_lab.simulated.world`. So a retry with the number
+of a wrong attempt is right only because the rejection raised its probability.
 
-The author of a tested model is predicted from one number: the share of accepted first attempts in one half of the
-model's tasks. The other numbers are linear in the log odds of this share. The lines are fitted to the other models. The
-predictions are compared with the model's results on the other half of its tasks.
+In the test, one number predicts the author of a model: the share of accepted first attempts in one half of the model's
+tasks. Each other number of the author, on a log or log-odds scale, is a linear function of the log odds of this share.
+These functions are fitted to the other models. The predictions are compared with the model's results on the other half
+of its tasks.
 """
 
 import hashlib
@@ -35,7 +37,7 @@ LEAST = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The measurements of a model on some tasks."""
+    """The measurements of a model on a set of tasks."""
 
     first: float
     told: float
@@ -53,12 +55,14 @@ MEASURES = ("first", "told", "two", "four")
 
 @dataclass(frozen=True, slots=True)
 class FittedAuthor:
-    """The numbers of the simulated author that imitate a model."""
+    """The parameters of a simulated author that imitates a model."""
 
     mean: float
     size: float
     fresh_sticky: float
-    """The share of fresh attempts that reuse the random numbers of the previous attempt."""
+    """The share of fresh attempts (without the rejected attempts in the prompt) that reuse the random numbers of the
+    previous attempt.
+    """
     told_sticky: float
     lift: float
 
@@ -107,7 +111,11 @@ def measure(dialogues: Sequence[RecordedDialogue]) -> Measured:
 
 
 def fit(measured: Measured) -> FittedAuthor:
-    """Return the author that imitates a model. Repeats are counted; the other numbers are fitted by least squares."""
+    """Return the author that imitates a model.
+
+    The shares of repeated texts are used as measured. The size and the factor `lift` are the grid values with the least
+    error.
+    """
     mean = min(max(measured.first, LEAST), 1 - LEAST)
 
     def author(size: float, lift: float = 1.0) -> FittedAuthor:
@@ -123,7 +131,7 @@ def fit(measured: Measured) -> FittedAuthor:
 
 
 class AuthorLines:
-    """Lines that predict the numbers of an author from the log odds of its mean, fitted to several authors."""
+    """Lines, fitted to several authors, that predict the parameters of an author from the log odds of its mean."""
 
     def __init__(self, authors: Sequence[FittedAuthor]) -> None:
         x = np.array([_logit(author.mean) for author in authors])
@@ -160,10 +168,7 @@ def _half_of(task: str) -> int:
 
 
 def judge(records: Records) -> Table:
-    """Return a row for each model.
-
-    It has the model's measurements, the predictions of an author fitted to the other models, and the error.
-    """
+    """Return a row for each model: its measurements, predictions from lines fitted to other models, and the error."""
     by_model = _by_model(records)
     fitted = {model: fit(measure(dialogues)) for model, dialogues in by_model.items()}
     return [
@@ -196,7 +201,8 @@ def _judge_model(model: str, dialogues: Sequence[RecordedDialogue], lines: Autho
 def authors_of(records: Records) -> Mapping[str, FittedAuthor]:
     """Return a `weak`, a `middle` and a `strong` author.
 
-    Each is the mean over a third of the models, sorted by their means.
+    The models are sorted by their share of accepted first attempts, and divided into thirds. Each author has the mean
+    share of one third. Lines that are fitted to all models predict its other parameters.
     """
     fitted = sorted(
         (fit(measure(dialogues)) for dialogues in _by_model(records).values()), key=lambda author: author.mean
@@ -221,7 +227,7 @@ CAUSES: Mapping[str, tuple[str, str]] = {
 
 
 def profile_files(authors: Mapping[str, FittedAuthor], source: str) -> Iterator[tuple[str, str]]:
-    """Yield the name and text of a profile for each author and each entry of `CAUSES`."""
+    """Yield (name, text) of a profile for each combination of an author and an entry of `CAUSES`."""
     for strength, author in authors.items():
         odds = f"alpha: {author.mean * author.size:.3f}, beta: {(1 - author.mean) * author.size:.3f}"
         for place, (words, causes) in CAUSES.items():

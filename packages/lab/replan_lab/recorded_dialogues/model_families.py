@@ -1,4 +1,4 @@
-"""The table of model families (`configs/model_families.yaml`), counted from records of proposals."""
+"""Makes the table of model families (`configs/model_families.yaml`) from records of proposals."""
 
 from collections.abc import Iterator, Mapping
 from statistics import fmean
@@ -42,7 +42,7 @@ _HEAD = (
 
 
 def families_file(records: Records, source: str, date: str, command: str) -> str:
-    """Return the text of the table. A recorded model without a pattern is counted only in `middle`."""
+    """Return the text of the table. A recorded model that is not in `PATTERNS` counts only for the entry `middle`."""
     known = KnownModels(records)
     models = sorted({case.model for case in cases_of(records)})
     counted = {model: known.of(model) for model in models}

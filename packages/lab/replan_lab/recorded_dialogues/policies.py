@@ -1,6 +1,6 @@
 """The policies that are compared on recorded dialogues.
 
-A policy chooses a move from the facts that a run could see at that time.
+After a rejection, a policy chooses the next move from the facts that a run would know at this moment.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,10 @@ from replan_lab.recorded_dialogues.records import Move, RecordedAttempt
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """The known shares of a model from its other tasks. Each share is shifted towards the mean of all models."""
+    """The shares of successes and repeats of a model, counted on its other tasks.
+
+    Each share is shifted towards the mean of all models.
+    """
 
     first_accepted: float
     """The share of accepted first attempts."""
@@ -82,7 +85,10 @@ def _first(seen: Seen, *moves: Move) -> Move:
 
 
 def repeat_rule(seen: Seen) -> Move:
-    """Begin another dialogue if the model repeats at least half of its rejected attempts. Otherwise, retry."""
+    """Begin another dialogue if the model repeated at least half of its rejected attempts at other tasks.
+
+    Otherwise, retry.
+    """
     if seen.known.repeats >= 0.5:
         return _first(seen, Move.AFRESH, Move.RETRY)
     return _first(seen, Move.RETRY, Move.AFRESH)
@@ -93,10 +99,10 @@ MARGIN = 1.25
 
 
 def compare_chances(margin: float) -> Policy:
-    """Return the policy that compares the success of fresh attempts and retries on the model's other tasks.
+    """Return the policy that compares the success rates of fresh attempts and retries on the model's other tasks.
 
-    It begins another dialogue if the success rate of fresh attempts is more than `margin` times that of retries.
-    Otherwise it retries.
+    The policy begins another dialogue if the rate of fresh attempts is more than `margin` times the rate of retries.
+    Otherwise the policy retries.
     """
 
     def choose(seen: Seen) -> Move:
@@ -112,11 +118,12 @@ REPEATS_MAX = 2
 
 
 def informed(seen: Seen) -> Move:
-    """Choose by the model's shares, by the information in the finding, and by repeated attempts.
+    """Choose a move from the model's shares, the information in the finding, and the number of repeated attempts.
 
-    The policy begins another dialogue after a repeated attempt. It also does so if the finding has no information and
-    fresh attempts solved clearly more of the model's other tasks. Otherwise it retries. After the second repeated
-    attempt, or an attempt without a proposal, it begins another dialogue. If there is no other dialogue, it stops.
+    The policy begins another dialogue after a repeated attempt. It also begins another dialogue if the finding has no
+    information and fresh attempts solved clearly more of the model's other tasks. Otherwise it retries. After the
+    second repeated attempt, or after a retry without a proposal, it never retries: it begins another dialogue, or stops
+    if there is none.
     """
     *_, last = seen.here
     if seen.repeats >= REPEATS_MAX or (len(seen.here) > 1 and not last.text):

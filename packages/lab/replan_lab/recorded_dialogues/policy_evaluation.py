@@ -1,7 +1,7 @@
 """Evaluates policies on recorded dialogues, and compares them with a baseline.
 
-All arms decide about the same cases, so differences are paired. Intervals come from a bootstrap over tasks, or over
-models. Every rejection before the last turn is a case, even if no proposal followed it.
+All policies decide about the same cases, so differences are paired. Intervals come from a bootstrap over tasks, or over
+models. A dialogue with a rejected first proposal may be a case even if no other proposal follows.
 """
 
 import hashlib
@@ -30,10 +30,10 @@ SEED = 49
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """The results of a policy in a case, as a mean over the possible orders of fresh attempts."""
+    """The results of a policy in a case: means over the possible orders of the other dialogues."""
 
     solved_by: tuple[float, ...]
-    """The chance that an attempt was accepted within one, two, ... attempts."""
+    """The probability that one of the first attempts was accepted: of the first one, the first two, and so on."""
     calls: float
     late: float
 
@@ -42,12 +42,12 @@ LATE = 5
 
 
 def fold_of(task: str) -> int:
-    """Return the part of the tasks to which a task belongs."""
+    """Return the number of the fold to which a task belongs. The folds divide all tasks into `FOLDS` parts."""
     return int.from_bytes(hashlib.sha256(task.encode()).digest()[:4], "big") % FOLDS
 
 
 class KnownModels:
-    """The records of each model, without the tasks of one part."""
+    """The shares of each model, counted without the tasks of one fold."""
 
     def __init__(self, records: Records) -> None:
         self._sums: dict[tuple[str, int], NDArray[np.float64]] = {}
@@ -58,7 +58,10 @@ class KnownModels:
         self._made: dict[tuple[str, int | None], ModelRecord] = {}
 
     def of(self, model: str, without: int | None = None) -> ModelRecord:
-        """Return the record of a model without the tasks of one part. An unknown model gets the mean of all models."""
+        """Return the shares of a model without the tasks of the fold `without`.
+
+        An unknown model gets the mean of all models.
+        """
         if (model, without) not in self._made:
             middle = sum((self._sum(name, without) for name in self._models), np.zeros((2, 4)))
             shares = middle[0] / np.maximum(middle[1], 1.0)
@@ -91,7 +94,7 @@ def _is_rejected_with_a_turn_left(dialogue: RecordedDialogue) -> bool:
 def cases_of(records: Records) -> tuple[RecordedDialogue, ...]:
     """Return the dialogues on which policies are evaluated.
 
-    They have a recorded attempt for each move of the records.
+    The records have an attempt for each move that a policy may make after the first attempt of such a dialogue.
     """
     found = []
     for dialogue in records.dialogues:
@@ -109,7 +112,7 @@ def cases_of(records: Records) -> tuple[RecordedDialogue, ...]:
 def play(records: Records, dialogue: RecordedDialogue, policy: Policy, known: ModelRecord) -> Played:
     """Return the results of a policy in a case.
 
-    There is one result for each dialogue that may be the next fresh attempt.
+    The results are means: the case is played once for each dialogue that may be the next fresh attempt.
     """
     others = records.others(dialogue)
     orders = [others[at:] + others[:at] for at in range(len(others))] if Move.RETRY in records.moves else [others]
@@ -152,7 +155,10 @@ class _Opened:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether the dialogue was ended by its own limit of turns. A retry then continues the previous dialogue."""
+        """Whether the limit of turns ended the recorded dialogue.
+
+        A retry then continues the dialogue that was opened before it.
+        """
         return self.position >= len(self.dialogue.attempts) and not self.dialogue.has_turn_left
 
     def next(self) -> RecordedAttempt:
@@ -171,7 +177,7 @@ class PlayedRecords:
     played: Mapping[str, Sequence[Played]]
 
     def success(self, arm: str) -> NDArray[np.float64]:
-        """Return the success of an arm in each case, within all attempts."""
+        """Return the success of an arm in each case after all allowed attempts."""
         return np.array([item.solved_by[-1] for item in self.played[arm]])
 
 
@@ -186,7 +192,7 @@ def compare(records: Records, arms: Mapping[str, Policy]) -> PlayedRecords:
 
 
 def arms_for(records: Records) -> Mapping[str, Policy]:
-    """Return the shipped policies for whose moves the records have attempts."""
+    """Return the shipped policies that can be evaluated, because the records have attempts for their moves."""
     simple = {str(move) for move in Move} - {str(move) for move in records.moves}
     left_out = simple if Move.AFRESH in records.moves else simple | {"repeat_rule", "better_chance", "clearly_better"}
     return {name: policy for name, policy in ARMS.items() if name not in left_out}
@@ -198,7 +204,10 @@ def baseline_of(arms: Mapping[str, object]) -> str:
 
 
 class Bootstrap:
-    """The bootstrap of means over cases. It resamples the labels of the cases, which are tasks or models."""
+    """The bootstrap of means over cases.
+
+    It resamples labels: tasks or models. Each drawn label brings all its cases.
+    """
 
     def __init__(self, labels: Sequence[str]) -> None:
         names, self._positions = np.unique(np.array(labels), return_inverse=True)
@@ -209,7 +218,7 @@ class Bootstrap:
         self._weights = drawn / np.maximum(cases, 1)[:, None]
 
     def interval(self, values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
-        """Return the interval of the mean of `values`, one for each case."""
+        """Return the interval of the mean of `values`. It has one value for each case."""
         means = self._weights @ np.bincount(self._positions, values, self._count)
         low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
         return float(low), float(high)
@@ -218,7 +227,7 @@ class Bootstrap:
 def tables_of(comparison: PlayedRecords) -> dict[str, Table]:
     """Return the tables `arms`, `budgets` and `models`.
 
-    If a dialogue continues after two rejections, also return `repeats` and `stops`.
+    If any dialogue continues after two rejections, also return the tables `repeats` and `stops`.
     """
     tasks, models = (Bootstrap([getattr(case, name) for case in comparison.cases]) for name in ("task", "model"))
     tables = {
@@ -268,7 +277,7 @@ def _budgets(comparison: PlayedRecords, tasks: Bootstrap) -> Iterator[Row]:
 def _models(comparison: PlayedRecords) -> Iterator[Row]:
     """Yield the success of each arm by model, the model's known shares, and the arm's loss.
 
-    The loss is the difference to the better one of the simple moves.
+    The loss is the difference to the arm that always makes one move and has the best success with the model.
     """
     ordered = sorted(range(len(comparison.cases)), key=lambda at: comparison.cases[at].model)
     simple = [name for name in ("retry", "afresh", "rephrase", "stop") if name in comparison.played]
@@ -284,7 +293,7 @@ def _models(comparison: PlayedRecords) -> Iterator[Row]:
 
 
 def _repeats(comparison: PlayedRecords) -> Iterator[Row]:
-    """Yield by model the share of dialogues that are solved later, by the number of repeated attempts: 0, 1 or more."""
+    """Yield the share of dialogues solved later, for each model and each number of repeated attempts: 0, 1 or more."""
     found: dict[tuple[str, str], list[bool]] = {}
     for case in comparison.cases:
         texts: list[str] = []

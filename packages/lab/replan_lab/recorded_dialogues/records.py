@@ -21,14 +21,14 @@ from runtime.core.errors import UsageProblem
 
 
 class Move(StrEnum):
-    """The moves of a policy after a rejection."""
+    """What a policy can do after a rejection."""
 
     RETRY = "retry"
-    """The next attempt of the same dialogue. It shows the rejected attempt."""
+    """Make the next attempt of the same dialogue, with the rejected attempt in the prompt."""
     AFRESH = "afresh"
-    """The first attempt of another dialogue about the same task. It does not show the rejected attempt."""
+    """Make the first attempt of another dialogue about the same task, without the rejected attempt in the prompt."""
     REPHRASE = "rephrase"
-    """The attempt at the same task under another prompt."""
+    """Make an attempt at the same task with another prompt."""
     STOP = "stop"
 
 
@@ -41,11 +41,11 @@ class RecordedAttempt:
     accepted: bool
     length: int = 0
     likeness: float | None = None
-    """The share of words in common with the previous proposal; None for a first proposal."""
+    """The share of words that this proposal has in common with the previous proposal; None for a first proposal."""
     reward: float | None = None
     """The graded verdict, from 0 to 1; None if the verdict has only two values."""
     informative: bool = True
-    """Whether the finding says more about the mistake than that the proposal is wrong."""
+    """Whether the finding says more than that the proposal is wrong."""
     calls: int = 1
     """The number of model calls since the previous proposal."""
 
@@ -59,8 +59,8 @@ class RecordedDialogue:
     """A recorded dialogue of one model about one task."""
 
     model: str
-    """The model, with the part of its prompt that differs between runs, such as `schema given`. Fresh attempts come
-    from dialogues with an equal `model`.
+    """The name of the model, and the part of its prompt that differs between runs, such as `schema given`. A fresh
+    attempt comes from a dialogue with an equal `model`.
     """
     task: str
     attempts: tuple[RecordedAttempt, ...]
@@ -70,7 +70,7 @@ class RecordedDialogue:
     """Whether another attempt was allowed after the last attempt."""
 
     def at(self, position: int) -> RecordedAttempt:
-        """Return an attempt; `NOTHING` if the dialogue has ended."""
+        """Return the attempt at a position, counted from 0; `NOTHING` if the dialogue has fewer attempts."""
         return self.attempts[position] if position < len(self.attempts) else NOTHING
 
 
@@ -107,7 +107,8 @@ class Records:
 def _proposals(line: Mapping[str, Any]) -> RecordedDialogue | None:
     """Return the dialogue of an episode with tools, in which a model may propose two solutions (MINT-bench).
 
-    Returns None for an episode with feedback in words, because no other episode has the same conditions.
+    Returns None for an episode in which a person or model gave feedback in words, because no other episode has the same
+    conditions.
     """
     if line["feedback"]:
         return None
@@ -130,8 +131,8 @@ _RUN = re.compile(r"ic_sql_(?P<kind>multiturn|react)_(?P<model>.+?)[-_]?(?P<turn
 def _rewards(line: Mapping[str, Any]) -> RecordedDialogue:
     """Return the dialogue of a run with graded rewards (InterCode).
 
-    An error of the database tells the model what is wrong. Another result than `wrong` gives information only if the
-    schema is not known.
+    An error of the database tells the model what is wrong. Any other result informs the model only if the prompt does
+    not have the schema.
     """
     named = _RUN.fullmatch(line["run"])
     run = (named["kind"] + " " + named["model"]).removeprefix("multiturn ") if named else line["run"]
@@ -168,7 +169,7 @@ def _at(turn: Sequence[Any], position: int) -> float | None:
 class _Form:
     name: str
     keys: frozenset[str]
-    """The keys by which a line is recognised."""
+    """The keys that a line of this form has."""
     verdict: str
     """The key of the verdict. A record without the key, or with the value null, is skipped."""
     read: Callable[[Mapping[str, Any]], RecordedDialogue | None]

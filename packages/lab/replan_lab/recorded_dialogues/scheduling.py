@@ -1,8 +1,8 @@
 """Compares two orders of work on recorded tasks with a common budget of attempts.
 
 `one_after_the_other` gives a task all its attempts before the next task begins. `in_turn` gives each unsolved task one
-attempt per round (round robin). A solved task gets no further attempts. The attempts at a task are those of its
-dialogues, one dialogue after the other. A dialogue without a proposal counts as one attempt.
+attempt, then each a second one, and so on (round robin). A solved task gets no further attempts. The attempts at a task
+are those of its dialogues, one dialogue after the other. A dialogue without a proposal counts as one attempt.
 """
 
 from collections.abc import Sequence

@@ -24,8 +24,9 @@ _LEAST = 0.001
 def decide_by(policy: Policy) -> RecordedPolicy:
     """Return the policy for recorded dialogues that decides by a rule table.
 
-    The known shares of the model replace the `author` of the table. The workflow has one step, so a decision to go back
-    is a new attempt. The rules that end a run (`stuck`, `not_worth_it`) are not part of a policy, and are ignored.
+    The shares counted on the model's other tasks replace the values of `author` in the policy file. A workflow with one
+    step has no earlier step. So a decision to go back becomes a new attempt without the rejected attempt. The rules
+    that end a run (`stuck`, `not_worth_it`) are not part of a policy, and are ignored.
     """
 
     def choose(seen: Seen) -> Move:
@@ -70,7 +71,7 @@ def _with_author(policy: Policy, seen: Seen) -> Policy:
 def _verdict_on(attempt: RecordedAttempt) -> Verdict:
     """Return the rejection of an attempt.
 
-    The place of the finding is the reply's hash, so only equal replies have equal failures.
+    The finding's place (`where`) is the hash of the reply, so only equal replies count as equal failures.
     """
     code = Code.PRECONDITION_UNSATISFIED
     finding = Finding(code=code, message="is wrong", where=attempt.text, informative=attempt.informative)

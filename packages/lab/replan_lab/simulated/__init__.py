@@ -1,1 +1,4 @@
-"""The simulated author: a seeded model for experiments. Its artifacts are wrong at known rates and for known causes."""
+"""The simulated author: a model for experiments whose replies depend on a seed.
+
+Its artifacts are wrong at known rates and for known causes.
+"""

@@ -1,5 +1,6 @@
 """The simulated author as a model.
 
+A level is a step of the workflow. Each artifact contains a view: a small number, which is right or wrong for its level.
 A reply depends only on the profile, the seed, the request id and the content of the prompt.
 """
 
@@ -98,14 +99,17 @@ class Request:
 
     @cached_property
     def feedback(self) -> list[str]:
-        """The texts of all rejections and answers in the prompt."""
+        """The texts of all rejections and of all answers of people in the prompt."""
         answers = (item["answer"] for item in self.material.get("clarifications", ()))
         kept = self.material.get("afresh", ())
         return [*kept, *self.material.get("retry", ()), *self._heeded_escalations, *answers]
 
     @property
     def _heeded_escalations(self) -> Sequence[str]:
-        """The rejections after which the search went back, without those that the author ignores (`forgets`)."""
+        """The rejections after which the search went back to an earlier step.
+
+        Those that the author ignores (`forgets`) are not in the list.
+        """
         texts: Sequence[str] = self.material.get("escalation", ())
         share = self.world.profile.forgets
         if not share:
@@ -124,7 +128,10 @@ class Request:
         return factor
 
     def view(self, level: str, unsettled: float = 1.0) -> int:
-        """Return the attempt's view at a level. The factor `unsettled` also multiplies the odds of the attempt."""
+        """Return the small number that is this attempt's view at a level.
+
+        `unsettled` is one more factor for the odds that the view is right.
+        """
         sticky = self.world.profile.stickiness(level, afresh=self.is_afresh)
         return self.world.view(level, self.node, self.feedback, unsettled * self.factor, sticky)
 
@@ -136,13 +143,16 @@ class Request:
     def is_drawn(self, what: str, share: float) -> bool:
         """Return True with the probability `share`, otherwise False.
 
-        The result is always the same for the same attempt and purpose (`what`).
+        `what` names the purpose. For the same attempt and purpose, the result is always the same.
         """
         return share > 0 and draw(self.world.key, self.node, what) < share
 
     @cached_property
     def wording(self) -> str:
-        """A note that makes the text of an artifact unique; empty if the profile's texts do not vary."""
+        """A note that makes the text of this artifact unique.
+
+        It is empty if the artifact has no wording of its own (`texts_vary`).
+        """
         varies = self.is_drawn("wording", self.world.profile.texts_vary)
         return f" {note(tag(self.world.key, self.node))}" if varies else ""
 
@@ -153,7 +163,10 @@ class Request:
 
 
 def answer(profile: AuthorProfile, seed: int, request: ModelRequest, name: str) -> tuple[Reply | Fault, float]:
-    """Return the reply, and its latency in seconds. For an unknown role, return the fault `BAD_REQUEST`."""
+    """Return the reply, and its latency in seconds.
+
+    If the request is for an unknown role, return the fault `BAD_REQUEST` instead of a reply.
+    """
     world = World(profile, seed, str(request.material.get("specification", "")))
     prompt_bytes = len(request.system.encode(errors="replace")) + len(request.user.encode(errors="replace"))
     return answer_in(world, request.request_id, request.material, prompt_bytes, name)
@@ -210,7 +223,8 @@ def _draw_kind(request: Request) -> str:
 def _words_listed(request: Request, view: int) -> list[str]:
     """Return the words of the problem that a recon with this view lists; empty if `texts_vary` is 0.
 
-    The list has the word that the view determines. If the meaning is drawn at random, it has up to three random words.
+    The view determines one word. If the artifact has a meaning of its own, the list has up to three random words
+    instead.
     """
     words = sorted(set(_WORD.findall(request.world.problem)))
     if not words or not request.world.profile.texts_vary:
@@ -221,7 +235,7 @@ def _words_listed(request: Request, view: int) -> list[str]:
 
 
 def _part(request: Request) -> dict[str, Any]:
-    """Return the artifact of a recon, or of another step of a longer pipeline. Both have the same form."""
+    """Return the artifact of a recon, or of an additional step of a longer pipeline. Both have the same form."""
     role = str(request.material["role"])
     view = request.view(role)
     return {
@@ -251,9 +265,9 @@ def _strategy(request: Request) -> dict[str, Any]:
 
 
 def _critique(request: Request) -> dict[str, Any]:
-    """Return a critique that is right at the rates of the profile's critic.
+    """Return a critique of a draft, which is right at the rates of the profile's critic.
 
-    Plans use only the assessment in the critique.
+    The author of plans reads only the field `overall_assessment` of the critique.
     """
     world, critic = request.world, request.world.profile.critic
     wrong = not world.solved_by(request.dependency("plan"))
@@ -270,9 +284,10 @@ def _critique(request: Request) -> dict[str, Any]:
 
 
 def _plan(request: Request) -> dict[str, Any]:
-    """Return the plan that follows from the views of the accepted artifacts and from its own view.
+    """Return a plan with the views of the accepted artifacts and its own view.
 
-    If the critique of a draft is good, the plan has the draft's views, until a guard rejects the plan.
+    If these views are wrong, the plan has a defect. If the critique of a draft is good and no guard has rejected the
+    plan, the plan has the draft's views.
     """
     world, draft = request.world, request.dependency("plan")
     kept = request.dependency("critique").get("overall_assessment") == "good" and not request.material.get("retry")
@@ -305,9 +320,10 @@ def _another_level(profile: AuthorProfile, level: str, *words: object) -> str:
 
 
 def _classification(request: Request) -> dict[str, Any]:
-    """Return the cause for the topmost wrong level of the rejected plan, with the profile's accuracy.
+    """Return the classification of a rejected plan.
 
-    The cause is `unclear` if the profile has no accuracy, or if the problem cannot be solved.
+    It names the topmost wrong level with the probability `classifier` of the profile. The cause is `unclear` if the
+    profile has no `classifier`, or if the problem cannot be solved.
     """
     world = request.world
     level = world.wrong(read_views(" ".join(request.material.get("retry", ()))))
@@ -319,9 +335,9 @@ def _classification(request: Request) -> dict[str, Any]:
 
 
 def person_answer(world: World, question: str, views: Mapping[str, int]) -> str:
-    """Return the simulated person's answer about a plan with these views.
+    """Return the simulated person's answer to a question about a plan with these views.
 
-    The answer names the level at which the person sees the mistake.
+    The answer names the level at which the person believes the mistake to be.
     """
     person, level = world.profile.person, world.wrong(views) or world.cause
     assert person is not None, "the profile has no person who could answer"

@@ -1,6 +1,6 @@
 """The plans of the simulated author.
 
-A plan is a chain of steps. It is correct, or has one defect that `plan_medium` finds.
+A plan is a chain of steps. It is correct, or has exactly one defect, which the guard `plan_medium` finds.
 """
 
 import re
@@ -21,13 +21,16 @@ _VIEWS_AND_NOTE = re.compile(r"view:[a-z][a-z0-9_]*=\d+ ?|written as [0-9a-f]+")
 
 
 def note(name: str) -> str:
-    """Return the note at the end of a plan's goal. Plans with the same views may have different notes."""
+    """Return a note for the text of an artifact. Different notes make artifacts with the same views different."""
     return f"written as {name}"
 
 
 @lru_cache(maxsize=65_536)
 def judged_part(content: str) -> str:
-    """Return an artifact's content without its views and its note, which built-in guards do not read."""
+    """Return the part of an artifact's content that built-in guards judge.
+
+    Its views and its note are not part of it.
+    """
     return _VIEWS_AND_NOTE.sub("", content)
 
 
@@ -43,8 +46,8 @@ def simulate_plan(
 
     A defect is in the step with the number `position`, and the finding about it names the token `clue`.
 
-    With `given` facts, the chain leads from the given state to the given goal. The given goal then replaces the clue as
-    the goal, so a step needs the clue instead.
+    With `given`, the chain leads from the state in `given` to the goal in `given`. The goal then does not contain the
+    clue, so a step needs the clue instead.
     """
     body = _body(defect, clue, position, given) if given else _ungiven_body(defect, clue, position)
     return {"plan_id": "simulated", "goal": goal, **body}

@@ -1,4 +1,4 @@
-"""Profiles of the simulated author, and their loader: how hard problems are, and the causes of mistakes."""
+"""Defines the profiles of the simulated author (how hard problems are, and the causes of mistakes), and loads them."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -35,7 +35,7 @@ OTHER = "other"
 
 
 class Defect(StrEnum):
-    """The defect of a wrong plan; `plan_medium` finds each of them."""
+    """The kinds of defects of a wrong plan. The guard `plan_medium` finds each of them."""
 
     UNSATISFIED = "unsatisfied"  # a precondition without a producer
     UNORDERED = "unordered"  # a precondition whose producer is not ordered before the step
@@ -47,8 +47,9 @@ class Defect(StrEnum):
 class AuthorOdds(Config):
     """The odds that an attempt is right, at the level where a problem is hard.
 
-    Each problem has its own probability, drawn from a beta distribution, because no recorded curve fits equal odds for
-    all problems. Rejections that name the cause multiply the odds: the first by `first`, others by `further`.
+    Each problem has its own probability, drawn from a beta distribution: results of real models do not fit equal odds
+    for all problems. Rejections that name the cause multiply the odds: the first one by `first`, each other one by
+    `further`.
     """
 
     alpha: Factor
@@ -63,10 +64,10 @@ class AuthorOdds(Config):
     """
 
     def lift(self, told: int, heeds: float = 1.0) -> float:
-        """Return the factor by which rejections multiply the odds.
+        """Return the factor by which `told` rejections multiply the odds.
 
-        `told` is the number of rejections that name the cause. `heeds` is the share of this effect that an author uses,
-        on the logarithmic scale.
+        Each of these rejections names the cause. `heeds` multiplies the logarithm of the factor: 1 for the whole
+        effect, 0 for no effect.
         """
         if not told or not heeds:
             return 1.0
@@ -88,16 +89,19 @@ class Critic(Config):
 
 
 class SimulatedPerson(Config):
-    """A person who answers questions about the step with the mistake."""
+    """A simulated person. Asked about a rejected plan, the person names the step with the mistake."""
 
     accuracy: Share
-    """The share of answers that name the level of the cause. Other answers name another level."""
+    """The share of answers that name the level with the mistake. All other answers name another level."""
     calls: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] = 5.0
     """The price of an answer, in model calls."""
 
 
 class GuardErrors(Config):
-    """The error rates of the plan's guard in simulated experiments; keys of a pipeline take precedence."""
+    """The error rates of the plan's guard in simulated experiments.
+
+    The same keys of a pipeline replace these values.
+    """
 
     false_accept: Share = 0.0
     """The probability that the guard accepts a wrong plan, for each attempt."""
@@ -119,7 +123,7 @@ class Latency(Config):
 
 
 class Cost(Config):
-    """The tokens and the price of a call. A token is modelled as four bytes of text."""
+    """The tokens and the price of a call. Four bytes of text count as one token."""
 
     reasoning_tokens: Annotated[int, Field(ge=0, le=10**6)] = 0
     """The output tokens in addition to the tokens of the text."""
@@ -130,12 +134,12 @@ class Cost(Config):
 
 
 def _require_all_or_base(schema: dict[str, Any]) -> None:
-    """Make the JSON Schema require all values, or `based_on`."""
+    """Change the JSON Schema of a profile: it requires all values, or else `based_on`."""
     schema["anyOf"] = [{"required": schema.pop("required")}, {"required": ["name", "description", "based_on"]}]
 
 
 class AuthorProfile(Config):
-    """The difficulty of problems, and the error rates of the author that solves them."""
+    """How hard the problems are, and how often the author that solves them makes mistakes."""
 
     model_config = ConfigDict(json_schema_extra=_require_all_or_base)
 
@@ -157,8 +161,8 @@ class AuthorProfile(Config):
     odds: AuthorOdds
     """The odds that an attempt is right at a level where the problem is hard."""
     heeds: Mapping[str, Share] = Field(default_factory=dict)
-    """The share of the effect of feedback at each level, on the logarithm of the odds. A level without a value uses the
-    value of `other`, or else 1.
+    """How much of the effect of feedback counts at each level: a factor for its effect on the logarithm of the odds. A
+    level without a value uses the value of `other`, or else 1.
     """
     easy: Share
     """The probability that an attempt is right at a level where the problem is not hard."""
@@ -169,24 +173,24 @@ class AuthorProfile(Config):
     spread evenly.
     """
     texts_vary: Share = 0.0
-    """The probability that an artifact above the plan has a wording of its own, different from all others. If the
+    """The probability that an artifact before the plan has a wording of its own, different from all others. If the
     probability is above 0, a recon also lists a word of the problem. The word depends on the recon's view.
     """
     meanings_vary: Share = 0.0
-    """The probability that the typed fields of an artifact above the plan (problem type, strategy, words) are random,
+    """The probability that the typed fields of an artifact before the plan (problem type, strategy, words) are random,
     and do not depend on its view. Plans depend on the view, so they are not affected.
     """
     sticky: Mapping[str, Share] = Field(default_factory=dict)
-    """The probability that an attempt at a level reuses the random numbers of the step's previous attempt. The attempt
-    then has the same view, unless feedback has raised the odds. A level without a value uses the value of `other`, or
-    else 0.
+    """The probability that an attempt at a level reuses the random numbers of the step's previous attempt. Then both
+    attempts have the same view, unless feedback has raised the odds. A level without a value uses the value of `other`,
+    or else 0.
     """
     sticky_afresh: Share | None = None
-    """The same probability for an attempt whose prompt shows no rejected attempt; None uses `sticky`."""
+    """Like `sticky`, for an attempt whose prompt shows no rejected attempt; None means the value of `sticky`."""
     cascade: Factor = 1.0
     """The factor for the odds of an attempt with a wrong artifact in its prompt."""
     drift: Factor = 1.0
-    """The factor for the odds for each earlier visit of the step and each earlier attempt of the visit."""
+    """Each earlier visit of the step, and each earlier attempt of the visit, multiplies the odds by this factor."""
     forgets: Share = 0.0
     """The probability that an attempt ignores a rejection after which the search went back, drawn for each rejection.
     """
@@ -197,21 +201,24 @@ class AuthorProfile(Config):
     causes.
     """
     misattributed: Share = 0.0
-    """The share of wrong plans whose defect and token belong to another level, drawn evenly."""
+    """The share of wrong plans whose defect and token belong to another level than the wrong one, drawn evenly."""
     repeats: Mapping[str, Share]
-    """The share of wrong plans that repeat the same defect, by cause; `other` is for all other causes."""
+    """The share of wrong plans that have the problem's own defect again, by cause. `other` is the value for all other
+    causes.
+    """
     classifier: Share | None = None
     """The share of classifications that name the topmost wrong level; None if the answer is always `unclear`."""
     person: SimulatedPerson | None = None
-    """The person who answers questions in the laboratory; None if there is none."""
+    """The simulated person who answers questions; None if nobody answers."""
     guard_errors: GuardErrors = GuardErrors()
     """The error rates of the plan's guard."""
     call_prices: Mapping[str, Factor] = Field(default_factory=dict)
-    """The price of a call at a level, in calls, for comparisons at equal calls; 1 for other levels."""
+    """How many calls a call at a level counts as, in comparisons at equal calls. A level without a value counts as 1.
+    """
     malformed: Share = 0.0
     """The share of replies that are cut off in the middle."""
     unsettled: Factor = 1.0
-    """The factor for the odds at a level if the workflow has no step for the level before the plan."""
+    """The factor for the odds at a level that has no step of its own before the plan in the workflow."""
     critic: Critic
     """The accuracy of critiques."""
     latency: Latency
@@ -250,7 +257,7 @@ class AuthorProfile(Config):
 
     @property
     def upstream(self) -> tuple[str, ...]:
-        """The levels above the plan, topmost first."""
+        """The levels before the plan, topmost first."""
         return self.levels[:-1]
 
     def defects(self, cause: str) -> Mapping[Defect, float]:
@@ -258,17 +265,17 @@ class AuthorProfile(Config):
         return self.findings.get(cause) or self.findings[OTHER]
 
     def heed(self, level: str) -> float:
-        """Return the share of the effect of feedback that counts at a level."""
+        """Return the value of `heeds` for a level."""
         return self.heeds.get(level, self.heeds.get(OTHER, 1.0))
 
     def stickiness(self, level: str, *, afresh: bool = False) -> float:
-        """Return the probability that an attempt at a level reuses the random numbers of the previous attempt."""
+        """Return the probability that an attempt reuses the random numbers of the previous attempt at the level."""
         if afresh and self.sticky_afresh is not None:
             return self.sticky_afresh
         return self.sticky.get(level, self.sticky.get(OTHER, 0.0))
 
     def repeated(self, cause: str) -> float:
-        """Return the share of wrong plans with this cause that repeat the same defect."""
+        """Return the value of `repeats` for a cause."""
         return self.repeats.get(cause, self.repeats.get(OTHER, 0.0))
 
 

@@ -1,4 +1,7 @@
-"""Random numbers without a state. Each number depends only on the words that name it, and not on earlier numbers."""
+"""Random numbers without a state.
+
+Each number is a hash of the words that the caller passes, so it does not depend on earlier numbers.
+"""
 
 import hashlib
 import math
@@ -23,22 +26,25 @@ def _digest(*words: object) -> bytes:
 
 
 def tag(*words: object) -> str:
-    """Return the first six hexadecimal digits of the words' hash."""
+    """Return the first six hexadecimal digits of a hash of the words."""
     return _digest(*words).hex()[:6]
 
 
 def draw(*words: object) -> float:
-    """Return a number of the uniform distribution on [0, 1)."""
+    """Return a number in [0, 1), which the words determine.
+
+    Over different words, the numbers are uniformly distributed.
+    """
     return (int.from_bytes(_digest(*words)[:8], "big") >> 11) * _LEAST
 
 
 def pick(shares: Mapping[K, float], *words: object) -> K:
-    """Return a key with the probability of its share. The shares need not add up to 1."""
+    """Return one of the keys, which the words determine. Each key has a probability in proportion to its share."""
     return pick_at(shares, draw(*words))
 
 
 def pick_at(shares: Mapping[K, float], at: float) -> K:
-    """Return the key at a position from 0 to 1, if the shares divide this interval in their order."""
+    """Return the key at a position from 0 to 1. The keys divide this interval in proportion to their shares."""
     left = at * sum(shares.values())
     for key, share in shares.items():
         left -= share
@@ -48,15 +54,15 @@ def pick_at(shares: Mapping[K, float], at: float) -> K:
 
 
 def normal(*words: object) -> float:
-    """Return a number of the standard normal distribution."""
+    """Return a number, which the words determine. Over different words, it has the standard normal distribution."""
     return _NORMAL.inv_cdf(max(_LEAST, draw(*words)))
 
 
 def stratum(seed: int, position: int, *words: object) -> float:
-    """Return a number in [0, 1). Its values at consecutive seeds are spread evenly.
+    """Return a number in [0, 1). Consecutive seeds spread it evenly over this interval.
 
-    It is the coordinate `position` (0 or 1) of Roberts's two-dimensional Kronecker sequence, shifted by a draw. The two
-    coordinates of consecutive seeds are spread evenly over the square.
+    The number is the coordinate `position` (0 or 1) of Roberts's two-dimensional Kronecker sequence, shifted by a
+    number that the words determine. Points of both coordinates at consecutive seeds are spread evenly over the square.
     """
     return (draw(*words, "stratum", position) + seed * _STEPS[position]) % 1.0
 
@@ -70,10 +76,11 @@ def difficulties(alpha: float, beta: float) -> tuple[float, ...]:
 
 @lru_cache(maxsize=65_536)
 def beta_quantile(alpha: float, beta: float, index: int) -> float:
-    """Return the quantile of a beta distribution at the middle of the interval number `index` of `QUANTILES`.
+    """Return the quantile of a beta distribution for one probability.
 
-    It is at least 1e-12 away from 0 and 1, so its odds are finite. The quantile is found by Newton's method on the
-    log-odds, within bounds that enclose the quantile.
+    This probability is the middle of interval `index`: `QUANTILES` equal intervals divide the range from 0 to 1. The
+    quantile is at least 1e-12 away from 0 and 1, so its odds are finite. It is found by Newton's method on the
+    log-odds, within bounds that enclose it.
     """
     share = (index + 0.5) / QUANTILES
     low, high, at = -30.0, 30.0, 0.0
@@ -91,7 +98,7 @@ def beta_quantile(alpha: float, beta: float, index: int) -> float:
 
 
 def _beta_cdf(alpha: float, beta: float, x: float) -> float:
-    """Return the distribution function of a beta distribution at x, by Lentz's continued fraction."""
+    """Return the cumulative distribution function of a beta distribution at x, by Lentz's continued fraction."""
     if not 0 < x < 1:
         return float(x >= 1)
     if x > (alpha + 1) / (alpha + beta + 2):

@@ -1,8 +1,8 @@
 """Simulated executions: the task, plans for it, and the world of its tools.
 
 A task has goals of several steps. Several tools can do each step, and a plan uses one of these tools. Every random
-number is a function of the seed and of the tool or the request. So two policies that make the same call get the same
-result. Some tools never work during a trial. Other faults are drawn for each call.
+number depends only on the seed, and on the tool or the id of the request. So two policies that make the same call get
+the same result. Some tools never work in a trial. All other faults are drawn separately for each call.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -33,14 +33,15 @@ class Task(Config):
     ways: Annotated[int, Field(ge=1, le=20)] = 3
     """The number of tools that can do a step. A plan uses one of these tools."""
     attempts: Annotated[int, Field(ge=1, le=5)] = 3
-    """The retry budget of a step; the plan's total covers three visits of every step, and at most 100 attempts."""
+    """The retry budget of a step. The plan's total retry budget covers three visits of every step, but is at most 100.
+    """
 
     def step_ids(self) -> Iterator[str]:
         """Yield the ids of the steps, such as `g1s2`, goal by goal."""
         return (f"g{goal}s{step}" for goal in range(1, self.goals + 1) for step in range(1, self.steps + 1))
 
     def needs(self, step: str) -> frozenset[str]:
-        """Return the steps whose results a step needs."""
+        """Return the ids of the steps whose results a step needs."""
         goal, _, number = step.partition("s")
         return frozenset() if number == "1" else frozenset((f"{goal}s{int(number) - 1}",))
 
@@ -51,7 +52,7 @@ class Task(Config):
         )
 
     def step_of(self, tool: str) -> str:
-        """Return the step that a tool or check is for."""
+        """Return the id of the step that a tool or check belongs to."""
         return tool.partition("_")[0]
 
     def is_check(self, tool: str) -> bool:
@@ -61,7 +62,7 @@ class Task(Config):
     def tools(self, seed: int, once: float) -> ToolSet:
         """Return the tools of the task.
 
-        The seed decides which tools are not repeatable. `once` is the share of these tools.
+        `once` is the share of tools that are not repeatable, and the seed decides which ones they are.
         """
         generators = {
             tool: _use(tool, repeatable=draw(seed, tool, "once") >= once)
@@ -74,7 +75,7 @@ class Task(Config):
     def plan(self, ways: Mapping[str, int], done: Collection[str] = ()) -> dict[str, Any]:
         """Return a plan as JSON for the steps that are not `done`.
 
-        `ways` has the number of each step's tool; a step that is not in `ways` has the tool 0.
+        `ways` maps the id of a step to the number of its tool. A step that is not in `ways` uses the tool 0.
         """
         steps = [self._step(step, ways.get(step, 0), done) for step in self.step_ids() if step not in done]
         return {
@@ -101,17 +102,16 @@ class Task(Config):
 
 @dataclass
 class Ways:
-    """The simulated author of new plans. For each step that failed, it tries the next tool."""
+    """The simulated author of new plans. After a step has failed, the new plan uses the next tool for this step."""
 
     task: Task
     current: dict[str, int] = field(default_factory=dict)
 
     def next_plan(self, failed: str, tokens: Collection[str]) -> dict[str, Any] | None:
-        """Return a plan that begins with the tokens that hold.
+        """Return a plan whose initial state has the tokens that hold.
 
-        The step `failed` gets its next tool. Return None if the step has no further tool.
-
-        With an empty `failed`, no tool is changed.
+        The plan uses the next tool for the step `failed`. Return None if the step has no further tool. If `failed` is
+        empty, every step keeps its tool.
         """
         if failed:
             self.current[failed] = self.current.get(failed, 0) + 1
@@ -137,7 +137,7 @@ class ToolOdds(Config):
     description: str = Field(min_length=1)
     """One line for people."""
     fails: Share = 0.0
-    """The share of calls that do not produce their result, for tools that can produce it."""
+    """The share of calls without a result, among the calls of tools that can produce a result."""
     unsuited: Share = 0.0
     """The share of tools that never produce their result."""
     broken: Share = 0.0
@@ -145,17 +145,17 @@ class ToolOdds(Config):
     transient: Share = 0.0
     """The share of calls that end with a transient fault."""
     late: Share = 0.0
-    """The share of transient faults that occur after the work is done."""
+    """The share of transient faults that occur only after the tool has done its work."""
     outages: Share = 0.0
-    """The share of time in which no tool works: every call that begins then ends with a transient fault."""
+    """The share of time in which no tool works. Every call that begins in this time ends with a transient fault."""
     outage_seconds: Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)] = 60.0
-    """The length of a period, in seconds. An outage lasts for a whole period."""
+    """The length of the periods into which time is divided, in seconds. An outage lasts for a whole period."""
     lies: Share = 0.0
     """The share of calls without a result that report success."""
     misses: Share = 0.0
-    """The share of wrong results that a check passes."""
+    """The share of checks of wrong results that accept the result."""
     alarms: Share = 0.0
-    """The share of right results that a check rejects."""
+    """The share of checks of right results that reject the result."""
     once: Share = 0.0
     """The share of tools that are not repeatable. After a transient fault of such a tool, a person says what the call
     did."""
@@ -171,19 +171,22 @@ class Called:
 
 @dataclass
 class ToolWorld:
-    """The world of one trial. Calls of tools change the results that really hold."""
+    """The world of one trial. It knows which steps are really done, and calls of tools change this."""
 
     odds: ToolOdds
     task: Task
     seed: int
     done: set[str] = field(default_factory=set)
-    """The steps whose results really hold."""
+    """The ids of the steps that are really done."""
     ran: set[str] = field(default_factory=set)
-    """The steps whose last call ended with a transient fault after its work."""
+    """The ids of the steps whose last call ended with a transient fault after the tool had done its work."""
     calls: int = 0
 
     def call(self, tool: str, node: str, at: float) -> Called:
-        """Call a tool or a check for a node of the run, at a time in seconds. The world may change."""
+        """Simulate a call of a tool or a check, which may change the world.
+
+        `node` is the request's id; `at` is the time in seconds.
+        """
         self.calls += 1
         step, check = self.task.step_of(tool), self.task.is_check(tool)
         if not check and self._never_works(tool, "broken", self.odds.broken):
@@ -199,9 +202,9 @@ class ToolWorld:
         return self._judge(step, node) if check else self._report(tool, step, node)
 
     def do_by_hand(self, step: str, share: float) -> bool:
-        """Let a person do a step, and return whether the person can do it.
+        """Let a person do a step, and return whether the person did it.
 
-        The person can do the share `share` of the steps. The results that the step needs must hold.
+        The person can do a share of the steps: `share`. The steps whose results the step needs must be done.
         """
         able = self.task.needs(step) <= self.done and draw(self.seed, step, "by hand") < share
         if able:
@@ -219,9 +222,9 @@ class ToolWorld:
         return Called(ToolOutcome.SUCCEEDED) if holds != wrong else Called(ToolOutcome.FAILED, "the result is wrong")
 
     def _do_work(self, tool: str, step: str, node: str) -> bool:
-        """Do the work of a call, and return whether the call produces its result.
+        """Do the work of a call, and return whether it produces the result of the step.
 
-        A step produces a result only if the results that it needs hold.
+        It can do so only if the steps whose results the step needs are done.
         """
         if not self.task.needs(step) <= self.done or self._never_works(tool, "unsuited", self.odds.unsuited):
             return False

@@ -1,4 +1,4 @@
-"""Changes verdicts for experiments: findings are withheld or replaced, and guards make errors.
+"""Changes verdicts for experiments: hides or replaces findings, and makes guards err.
 
 The search reads the codes and places of findings. The author (a simulated model) reads their messages. The search and
 the author may get different findings. Every change depends only on seed, problem and attempt, so a repeated trial gets
@@ -35,31 +35,34 @@ ELSEWHERE = "elsewhere"
 
 @dataclass(frozen=True)
 class VerdictFilter:
-    """Changes the verdicts of guards by the settings of an experiment and a profile."""
+    """Changes the verdicts of guards as an experiment or a profile demands."""
 
     profile: AuthorProfile
     seed: int
     search_sees: Feedback = "full"
-    """The findings from which the search reads the codes and places."""
+    """Which findings the search gets. It reads only their codes and places."""
     author_sees: Feedback = "full"
-    """The findings from which the author reads the messages."""
+    """Which findings the author gets. It reads only their messages."""
     false_accept: float = 0.0
     false_reject: float = 0.0
     accepting_problems: float = 0.0
     rejecting_problems: float = 0.0
-    """The share of problems on which every acceptance becomes a rejection. These problems and those of
-    `accepting_problems` are different.
+    """The share of problems on which every acceptance becomes a rejection. A problem is never in this share and in
+    `accepting_problems`.
     """
     _medium: Guard = field(default_factory=lambda: plan_medium({}), compare=False)
 
     @property
     def changes_verdicts(self) -> bool:
-        """Whether plan guards make errors, or their findings are withheld or replaced."""
+        """Whether the filter changes anything: guards of plans err, or their findings are hidden or replaced."""
         shares = (self.false_accept, self.false_reject, self.accepting_problems, self.rejecting_problems)
         return (self.search_sees, self.author_sees) != ("full", "full") or any(shares)
 
     def apply(self, guards: Mapping[str, GuardFactory]) -> dict[str, GuardFactory]:
-        """Return the guard factories, with filtered guards for plans; unchanged if the filter changes nothing."""
+        """Return the guard factories by name.
+
+        If the filter changes anything, those for plans make guards with changed verdicts.
+        """
         filtered = dict(guards)
         if self.changes_verdicts:
             filtered |= {name: self._filter_guard(guards[name]) for name in guards if name in PLAN_GUARDS}
@@ -106,7 +109,10 @@ class VerdictFilter:
         return Verdict(guard=verdict.guard, passed=False, score=0.0, findings=(bare,))
 
     def _unrelated_rejection(self, verdict: Verdict, key: tuple[object, ...]) -> Verdict:
-        """Return a rejection of a plan for another problem. Its cause and defect are drawn by the profile's shares."""
+        """Return the rejection of a plan for another problem.
+
+        The cause and the defect of this plan are drawn with the profile's shares.
+        """
         cause = pick(self.profile.causes, *key, "cause")
         defect = pick(self.profile.defects(cause), *key, "defect")
         place = DEFECT_STEPS[int(draw(*key, "place") * len(DEFECT_STEPS))]
@@ -117,7 +123,10 @@ class VerdictFilter:
 
 
 def _silence_guard(make: GuardFactory) -> GuardFactory:
-    """Return a guard that accepts unreadable plans. The plan guard rejects them instead, with a filtered verdict."""
+    """Return a guard that accepts unreadable plans instead of rejecting them.
+
+    The guard of plans rejects them anyway, with a changed verdict.
+    """
 
     def make_silenced(config: Mapping[str, Any]) -> Guard:
         guard = make(config)

@@ -1,11 +1,11 @@
 """The simulated problem: the levels at which it is hard, the right view at each level, and the odds of an attempt.
 
-A level is a step of the pipeline, by its role. Every artifact contains a view for its level, which is a small number.
-One view per level is right. Guards cannot tell which view is right, so they may accept a wrong artifact, and the
-mistake shows only in the plan.
+A level is a step of the pipeline, named by the step's role. Every artifact contains a view for its level: a small
+number. Exactly one view of each level is right. The guards of earlier steps cannot tell which one it is, so they accept
+wrong artifacts, and a mistake becomes visible only in the plan.
 
-A problem has the levels 1, ..., L. The topmost level is 1, and the plan is L. Every draw is a hash of the seed, the
-problem and the request's id. The names of keys are those of a profile:
+A problem has the levels 1, ..., L. Level 1 is the topmost level, and level L is the plan. Every draw is a hash of the
+seed, the problem and the request's id. Names in backticks are keys of a profile:
 
 1. The cause c is drawn with the shares `causes`. Each other level is hard too with probability `also_hard`. H is the
    set of hard levels. For each level in H, p has the distribution Beta(`alpha`, `beta`). For the problem with seed n,
@@ -63,14 +63,14 @@ class World:
 
     @cached_property
     def problem_key(self) -> str:
-        """The first word of the random draws that all seeds of the problem share."""
+        """The first word of those draws that are the same for all seeds of the problem."""
         return text_hash(self.problem)[:16]
 
     @cached_property
     def key(self) -> str:
-        """The first word of all draws about this problem.
+        """The first word of all draws about this problem with this seed.
 
-        The key does not contain the profile, so all profiles share the draws.
+        It does not contain the profile, so all profiles get the same draws.
         """
         return f"{self.seed}:{self.problem_key}"
 
@@ -78,7 +78,7 @@ class World:
     def cause(self) -> str:
         """The level at which the problem is hard.
 
-        Over consecutive seeds, the levels occur nearly at the profile's shares.
+        Over consecutive seeds, each level is the cause nearly as often as `causes` of the profile says.
         """
         return pick_at(self.profile.causes, stratum(self.seed, 0, self.problem_key))
 
@@ -111,10 +111,10 @@ class World:
     def view(
         self, level: str, node: str, feedback: Iterable[str], factor: float = 1.0, sticky: float | None = None
     ) -> int:
-        """Return an attempt's view at a level. Feedback with the level's clue makes the right view likelier.
+        """Return the number that an attempt's artifact contains as its view at a level.
 
-        `sticky` is the probability that the attempt reuses the random numbers of the attempt before it. None uses the
-        probability of the profile.
+        Feedback with the level's clue makes the right view likelier. `sticky` is the probability that the attempt
+        reuses the random numbers of the attempt before it; None means the profile's probability.
         """
         if level not in self._truths:
             return 0
@@ -125,7 +125,7 @@ class World:
         return self._wrong_view(level, drawn_as)
 
     def _attempt_to_draw_from(self, level: str, node: str, share: float) -> str:
-        """Return the attempt whose random numbers are used: this attempt, or an earlier one if the author is sticky."""
+        """Return the id of the attempt whose random numbers are used: this attempt or an earlier one."""
         while share and (before := attempt_before(node)) and draw(self.key, level, node, "sticky") < share:
             node = before
         return node
@@ -133,7 +133,7 @@ class World:
     def _wrong_view(self, level: str, node: str) -> int:
         """Return one of the wrong views.
 
-        Wrong views are numbered after the right view, and the first is the favourite.
+        The first number after the right view, modulo the number of views, is the favourite.
         """
         count, favourite = self.profile.wrong_views, self.profile.favourite.get(level, 0.0)
         at = draw(self.key, level, node, "wrong")
@@ -145,7 +145,10 @@ class World:
         return (self._truths[level] + 1 + place) % (1 + count)
 
     def chance(self, level: str, told: int, factor: float = 1.0) -> float:
-        """Return the probability that an attempt is right at a level after `told` rejections with the level's clue."""
+        """Return the probability that an attempt has the right view at a level.
+
+        The prompt has `told` rejections with the level's clue.
+        """
         if self.cause == UNSOLVABLE and level == PLAN:
             return 0.0
         difficulty = self.difficulty.get(level)
@@ -163,13 +166,13 @@ class World:
         return next((level for level, truth in self._truths.items() if views.get(level, truth) != truth), None)
 
     def solved_by(self, plan: Any) -> bool:
-        """Return whether a plan is right, whatever the verdict on the plan is."""
+        """Return whether all views in a plan are right, whatever the verdict of a guard is."""
         views = read_views(plan)
         return PLAN in views and self.wrong(views) is None
 
 
 def attempt_before(node: str) -> str | None:
-    """Return the previous attempt of the visit.
+    """Return the id of the previous attempt of the visit.
 
     For a visit's first attempt, return the first attempt of the previous visit. Return None for the first attempt of
     the first visit, and for a text that is not the id of an attempt.
@@ -184,7 +187,7 @@ def attempt_before(node: str) -> str | None:
 
 
 def attempts_before(node: str) -> int:
-    """Return the number of earlier visits of the step, plus the number of earlier attempts of this visit."""
+    """Return the number of earlier visits of the step plus earlier attempts of this visit; 0 for another text."""
     found = _ATTEMPT.fullmatch(node)
     return 0 if found is None else int(found[2]) + int(found[3]) - 2
 
@@ -200,7 +203,7 @@ def hard_level_probability(
 
 
 def clue(level: str) -> str:
-    """Return the token that a rejection names if the cause is at a level. No clue is a part of another clue."""
+    """Return the token that a rejection names if the mistake is at this level. No clue is a part of another clue."""
     return f"clue_{level}_end"
 
 
@@ -210,7 +213,7 @@ def strategy_for(kind: Any) -> str:
 
 
 def views_text(views: Views) -> str:
-    """Return views in the form in which artifacts contain them."""
+    """Return views as the text in which artifacts contain them, such as `view:plan=3`."""
     return " ".join(f"view:{level}={view}" for level, view in views.items())
 
 

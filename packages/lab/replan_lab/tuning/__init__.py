@@ -1,1 +1,1 @@
-"""Tuning: races of workflows, policies and budgets, and the profile of a model."""
+"""Tuning: finds good settings for a model by races of workflows, policies and budgets, or by measuring the model."""

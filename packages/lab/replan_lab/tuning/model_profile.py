@@ -1,9 +1,9 @@
-"""The profile of a model: its results on shipped tasks, and the settings that do best in a simulation fitted to them.
+"""The profile of a model: its results on shipped tasks, and the settings that do best in a simulation of the model.
 
-The tasks are planned once with the workflow `search`. The odds of the simulated author are fitted to the attempts until
-a plan was accepted (`replan_lab.experiments.likelihood`). Numbers that the runs do not show, such as the step at which
-problems are hard, are taken from the profile `base`. The settings are compared in simulated worlds, which are draws of
-the posterior.
+The model plans each task once with the workflow `search`. The odds of the simulated author are fitted to the number of
+attempts until a plan was accepted (`replan_lab.experiments.likelihood`). Numbers that the runs do not show, such as the
+step at which problems are hard, are taken from the profile `base`. The settings are compared in simulated worlds. Each
+world has odds that are drawn from the posterior distribution.
 """
 
 import json
@@ -37,7 +37,7 @@ FORM_FAMILIES = ("reply", "field")
 
 @dataclass(frozen=True, slots=True)
 class StepMeasure:
-    """The attempts at one step over all runs."""
+    """The numbers of attempts at one step, summed over all runs."""
 
     step: str
     attempts: int = 0
@@ -45,18 +45,18 @@ class StepMeasure:
     repaired: int = 0
     """The number of replies with broken JSON that were repaired."""
     firsts: int = 0
-    """The number of first attempts of a run without a form error."""
+    """The number of runs whose first attempt at the step had no form error."""
     firsts_accepted: int = 0
-    """The number of first attempts that the guard accepted."""
+    """The number of runs whose first attempt at the step was accepted."""
     told: int = 0
-    """The number of attempts after a finding, without a form error."""
+    """The number of attempts without a form error that followed a rejected attempt."""
     told_accepted: int = 0
-    """The number of attempts after a finding that the guard accepted."""
+    """The number of those attempts that the guard accepted."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptsUntilPlan:
-    """The record of a run's plan, to which the odds of the model are fitted."""
+    """How many attempts a run needed for its plan. The odds of the model are fitted to these numbers."""
 
     attempts: int
     """The number of attempts at the plan without a form error, up to the first accepted attempt."""
@@ -69,13 +69,13 @@ class Measures:
 
     steps: tuple[StepMeasure, ...]
     plans: tuple[AttemptsUntilPlan, ...]
-    """The record of each run with an attempt at its last step."""
+    """One entry for each run with a well-formed attempt at the plan."""
 
     @property
     def form_error_share(self) -> float:
         """The share of attempts with a form error.
 
-        Half an attempt is added both to the attempts with an error and to those without.
+        Half an attempt is added to the attempts with an error, and half to those without. So the share is never 0 or 1.
         """
         errors = sum(step.form_errors for step in self.steps)
         return (errors + 0.5) / (sum(step.attempts for step in self.steps) + 1)
@@ -108,9 +108,9 @@ def measure_steps(runs: Iterable[Sequence[PlanningEvent]], plan_step: str) -> Me
 
 
 def profile_from(runs: Iterable[Sequence[PlanningEvent]], now: float) -> tuple[str, ModelProfile] | None:
-    """Return the model of the runs, and its counts in the runs' last records; None if no run has counts.
+    """Return the model of the runs, and the sum of the counts in the last records of the runs.
 
-    `now` is in UTC seconds since 1970.
+    Return None if no run has counts. `now` is in UTC seconds since 1970.
     """
     ends = [event for events in runs for event in events[-1:] if isinstance(event, RunFinished)]
     counted = [end.counted for end in ends if end.counted is not None]
@@ -123,9 +123,9 @@ def profile_from(runs: Iterable[Sequence[PlanningEvent]], now: float) -> tuple[s
 
 
 def write_profile(model: str, profile: ModelProfile, path: Path) -> None:
-    """Write the profile of a model into the home's file.
+    """Write the profile of a model into the file `path`, which has the profiles of all models.
 
-    It replaces an earlier profile of the model. Raises `UsageProblem`.
+    An earlier profile of the model is replaced. Raises `UsageProblem` if the file cannot be read or written.
     """
     found = read_profiles(path)
     profiles = found.model_copy(update={"models": {**found.models, unpin_model(model): profile}})
@@ -135,7 +135,7 @@ def write_profile(model: str, profile: ModelProfile, path: Path) -> None:
 def _count_attempt(measure: StepMeasure, before: bool | None, *, accepted: bool, malformed: bool) -> StepMeasure:
     """Return the measure with one more attempt.
 
-    `before` says whether the last attempt was accepted; None if there was none.
+    `before` says whether the previous attempt at the step was accepted; None if this is the first attempt.
     """
     measure = replace(measure, attempts=measure.attempts + 1, form_errors=measure.form_errors + malformed)
     if malformed:
@@ -166,7 +166,7 @@ PLANS_MIN = 10
 
 @dataclass(frozen=True, slots=True)
 class ComparedSettings:
-    """Settings of a run that are compared."""
+    """One of the combinations of settings that are compared."""
 
     name: str
     workflow: str
@@ -174,12 +174,13 @@ class ComparedSettings:
     visits: int
     """The number of attempts at the plan in one visit (`rmax`)."""
     patience: int | None = None
-    """The number of equal failures that count as stagnation (`r_patience`); None for a policy that counts them itself.
+    """The number of equal failures that count as stagnation (`r_patience`); None for a policy with a belief, which
+    counts failures itself.
     """
 
     @property
     def keys(self) -> dict[str, Any]:
-        """The keys of a pipeline of an experiment."""
+        """The settings as a pipeline in the definition of an experiment."""
         config = {} if self.patience is None else {"search_config": {"r_patience": self.patience}}
         steps = {PLAN_STEP: {"rmax": self.visits}}
         return {"name": self.name, "workflow": self.workflow, "policy": self.policy, "steps": steps, **config}
@@ -200,16 +201,18 @@ SHIPPED = "belief_3"
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The simulated author that fits the measures."""
+    """Several simulated authors whose results fit the measurements of a model."""
 
     worlds: tuple[Mapping[str, float], ...]
-    """The odds of each draw of the posterior, in the form of a profile's `odds`."""
+    """The odds of each author, in the form of a profile's `odds`. They are draws from the posterior distribution."""
     first: tuple[float, float, float]
-    """The factor by which a finding multiplies the odds of a right plan: the median, and the 95 % interval."""
+    """The factor by which the first finding multiplies the odds of a right plan: its median, and the bounds of its 95 %
+    interval.
+    """
     malformed: float
 
     def profiles(self) -> dict[str, str]:
-        """Return the text of a profile for each draw, by its name."""
+        """Return the text of a profile file for each author, by the name of the profile."""
         texts = {}
         for number, odds in enumerate(self.worlds, 1):
             name = f"fitted_{number:02d}"
@@ -225,7 +228,10 @@ class Fit:
 
 
 def fit_profile(measures: Measures) -> Fit:
-    """Return the fit. Raises `UsageProblem` for fewer than `PLANS_MIN` tasks with a judged plan."""
+    """Return the simulated authors that fit the measurements.
+
+    Raises `UsageProblem` for fewer than `PLANS_MIN` tasks with a judged plan.
+    """
     if len(measures.plans) < PLANS_MIN:
         cause = f"only {len(measures.plans)} tasks led to a plan that a guard judged, but a profile needs {PLANS_MIN}"
         raise UsageProblem(cause, place="profile", hint="allow more calls, or look at the form errors of each step")
@@ -246,13 +252,15 @@ class Preference:
     success: float
     calls: float
     ahead: float
-    """The advantage over the shipped settings with their best cap, as plans minus the price of the calls."""
+    """The advantage over the shipped settings with their best cap. The value of settings is the share of solved
+    problems minus the price of the calls.
+    """
     worlds: int
-    """The number of worlds in which no other settings do better."""
+    """The number of worlds in which no other settings have a higher value."""
 
 
 def choose_settings(prepared: PreparedExperiment, trials: Sequence[Trial]) -> Preference:
-    """Return the settings with the best value: plans minus the price of their calls, as a mean over the worlds."""
+    """Return the settings with the best mean value: the share of solved problems minus the price of the calls."""
     curves = list(curves_of(prepared.experiment, trials))
     models = list(prepared.experiment.models)
     options = [(settings, cap) for settings in SETTINGS for cap in CAPS]
@@ -283,7 +291,7 @@ def _value(curve: Curve, cap: int) -> float:
 
 
 def divide_calls(calls: int | None, tasks: int) -> int:
-    """Return the limit of calls for one task if `calls` is the limit for all tasks together.
+    """Return the limit of calls for one task, where `calls` is the limit for all tasks together.
 
     Raises `UsageProblem` if `calls` is too small.
     """
@@ -296,10 +304,10 @@ def divide_calls(calls: int | None, tasks: int) -> int:
 
 
 def call_keys(*, compact: bool, output_tokens: int | None) -> dict[str, Any]:
-    """Return the workflow keys for the settings of model calls.
+    """Return the keys of a workflow for model calls.
 
-    The model is measured with these keys, and the written workflow has them too. These keys choose the prompts for a
-    small context window, and the largest number of tokens in a reply.
+    They choose prompts for a small context window, and the largest number of tokens in a reply. The model is measured
+    with these keys, and the written workflow has them too.
     """
     keys: dict[str, Any] = {"model_settings": {"compact": True}} if compact else {}
     return keys | ({} if output_tokens is None else {"output_tokens_max": output_tokens})
@@ -310,7 +318,7 @@ def measurement_definition(
 ) -> dict[str, Any]:
     """Return the definition of the experiment that measures a model on a file of `count` tasks.
 
-    `keys` are the keys of `call_keys`.
+    `keys` is the result of `call_keys`.
     """
     budget = ({} if calls is None else {"calls": calls}) | ({} if usd is None else {"usd": usd, "exact": True})
     return {
@@ -326,7 +334,7 @@ def measurement_definition(
 
 
 def comparison_definition(tasks: Path, fit: Fit) -> dict[str, Any]:
-    """Return the definition of the experiment that compares the settings in the worlds of a fit."""
+    """Return the definition of the experiment that compares `SETTINGS` in the worlds of a fit."""
     return {
         "name": "compared",
         "description": "Compare the settings in simulated worlds that fit the model.",
@@ -340,7 +348,10 @@ def comparison_definition(tasks: Path, fit: Fit) -> dict[str, Any]:
 
 
 def write_definition(folder: Path, value: Mapping[str, Any], fit: Fit | None = None) -> Path:
-    """Write an experiment, with the profiles of a fit beside it. Return its file. Raises `UsageProblem`."""
+    """Write the definition of an experiment into a folder, and the profiles of a fit beside it.
+
+    Return its file. Raises `UsageProblem`.
+    """
     path = folder / f"{value['name']}.yaml"
     for name, text in ({} if fit is None else fit.profiles()).items():
         write_file(folder / PROFILES / f"{name}.yaml", text)
@@ -349,7 +360,7 @@ def write_definition(folder: Path, value: Mapping[str, Any], fit: Fit | None = N
 
 
 def first_tasks(folder: Path, count: int) -> Path:
-    """Return a file with the first tasks of each category, `count` in all. Raises `UsageProblem`."""
+    """Return the text of a file with `count` tasks: the first tasks of each category. Raises `UsageProblem`."""
     shipped = data_root("replan_lab") / TASKS
     lines = shipped.read_text(encoding="utf-8").splitlines()
     if count >= len(lines):
@@ -364,7 +375,7 @@ def first_tasks(folder: Path, count: int) -> Path:
 
 
 def workflow_text(preference: Preference, root: Path, keys: Mapping[str, Any]) -> str:
-    """Return the workflow file with the preferred settings, and with the keys for calls that were measured."""
+    """Return the text of a workflow file with the preferred settings, and with the keys used for measuring."""
     settings = preference.settings
     document = read_workflow(settings.workflow, root)[1]
     pairs = {name: dict(keys) for name, keys in document.value["action_pairs"].items()}

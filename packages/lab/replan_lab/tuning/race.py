@@ -1,8 +1,11 @@
-"""Races entrants in rungs within one limit. Each rung tries the better half of the previous rung's entrants.
+"""Races entrants within one limit of calls or money.
 
-An entrant is a workflow with a policy. An entrant is tried with the largest cap. These trials also show the result with
-each smaller cap (`equal_calls.py`). Each rung is an experiment of `replan lab experiment`. Its definition and results
-are files, so an interrupted race continues where it stopped, and no trial is paid for twice.
+A race consists of rungs. Each rung tries the better half of the previous rung's entrants.
+
+An entrant is a workflow with a policy. It is tried with the largest cap, that is, limit of calls for one trial. These
+trials also show the result with each smaller cap (`equal_calls.py`). Each rung is an experiment of `replan lab
+experiment`. Its definition and results are files, so an interrupted race continues where it stopped, and no trial is
+paid for twice.
 """
 
 import math
@@ -51,8 +54,8 @@ class Entrant:
 
     name: str
     search: str | None
-    """The search, if it divides its calls among branches, so that the entrant must be tried with each cap. None means
-    any other search.
+    """The search, if it divides its calls among branches; otherwise None. An entrant with such a search must be tried
+    with each cap.
     """
     keys: Mapping[str, Any]
 
@@ -62,17 +65,17 @@ class Entrant:
         return yaml.safe_dump(keys, sort_keys=False, allow_unicode=True, width=100)
 
     def arm(self, cap: int) -> str:
-        """Return the name of the entrant's arm in an experiment with this cap."""
+        """Return the name that the entrant with this cap has as an arm of an experiment."""
         return self.name if self.search is None else f"{self.name}:{cap}_calls"
 
     def pipeline(self, folder: str) -> dict[str, Any]:
-        """Return the entrant as a pipeline of an experiment. `folder` has its workflow file."""
+        """Return the entrant as a pipeline in the definition of an experiment. Its workflow file is in `folder`."""
         own = {"name": self.name, "workflow": f"{folder}/{self.name}.yaml", "policy": self.keys["policy"]}
         return own if self.search is None else {**own, "search": self.search}
 
 
 def entrants(workflows: Sequence[str], policies: Sequence[str], root: Path) -> list[Entrant]:
-    """Return each workflow with each policy.
+    """Return an entrant for each combination of a workflow and a policy.
 
     Raises:
         UsageProblem: a workflow or policy cannot be read, or two entrants would have the same name.
@@ -96,7 +99,10 @@ def entrants(workflows: Sequence[str], policies: Sequence[str], root: Path) -> l
 
 
 def _plain(name: str) -> str:
-    """Return the part of an entrant's name for a workflow or policy: its file's stem, without unusual characters."""
+    """Return the part of an entrant's name for a workflow or policy.
+
+    It is the stem of the file's name, without unusual characters.
+    """
     return re.sub(r"[^a-z0-9_]+", "_", Path(name).stem.lower()).strip("_")[:24] or "file"
 
 
@@ -107,7 +113,7 @@ class EntrantStanding:
     entrant: str
     cap: int
     trials: int
-    """The number of pairs of problem and seed on which every entrant of the entrant's last rung was tried."""
+    """The number of pairs of problem and seed on which all entrants of this entrant's last rung were tried."""
     successes: int
     """The number of trials that succeeded within the cap."""
     calls_mean: float
@@ -121,8 +127,8 @@ class EntrantStanding:
 def standings(curves: Sequence[Curve], caps: Sequence[int]) -> list[EntrantStanding]:
     """Return every entrant with every cap, best first: most successes, then fewest calls, then the smaller cap.
 
-    Only pairs of problem and seed on which all entrants were tried are counted. If there are no such pairs, the result
-    is empty.
+    A pair of problem and seed counts only if all entrants were tried on it. If there is no such pair, the result is
+    empty.
     """
     pairs = common_pairs(curves)
     if not pairs:
@@ -138,13 +144,13 @@ def common_pairs(curves: Sequence[Curve]) -> list[tuple[str, int]]:
 
 
 def survivors(rows: Sequence[EntrantStanding]) -> list[str]:
-    """Return the better half of the entrants, rounded up. Each entrant is judged by its best cap."""
+    """Return the names of the better half of the entrants, rounded up. Only the best cap of each entrant counts."""
     names = list(dict.fromkeys(row.entrant for row in rows))
     return names[: math.ceil(len(names) / 2)]
 
 
 def rungs_left(entrants: int) -> int:
-    """Return the number of rungs after which halving leaves one of these entrants; at least 1."""
+    """Return the number of rungs after which only one of so many entrants is left, but at least 1."""
     return max(1, math.ceil(math.log2(entrants)))
 
 
@@ -193,7 +199,7 @@ class Race:
     micro_usd: int = 0
     """The cost of the trials, in millionths of a dollar."""
     stopped: str = ""
-    """The reason why the race ended early, with several entrants; empty if only one entrant was left."""
+    """The reason why the race ended while several entrants were left; empty if only one entrant was left."""
 
     def run(self, installation: Installation, run_trials: RunTrials, notice: Notice) -> None:
         """Run all rungs.
@@ -241,7 +247,7 @@ class Race:
     def _prepare_rung(self, first_seed: int, rungs: int, installation: Installation) -> PreparedExperiment:
         """Write the definition of the next rung, and prepare the rung.
 
-        The rung may use an equal share of the remaining calls and money.
+        Each rung that is left may use an equal share of the remaining calls and money.
         """
         budget: dict[str, Any] = {}
         count = REPETITIONS_MAX_BY_MONEY
@@ -274,11 +280,9 @@ class Race:
 def _split_able(
     order: RaceOrder, entrants: Sequence[Entrant], installation: Installation, notice: Notice
 ) -> tuple[Sequence[Entrant], int]:
-    """Return the entrants that can run, and the sum of their limits of calls for one trial.
+    """Return the entrants that can run, and the sum of the limits of calls of their trials (one for each arm).
 
-    A notice names the other entrants.
-
-    If no entrant can run, raises the `UsageProblem` of the first entrant.
+    A notice names each other entrant. If no entrant can run, raises the `UsageProblem` of the first entrant.
     """
     able, problems, need = list[Entrant](), list[UsageProblem](), 0
     with TemporaryDirectory(prefix="replan-") as folder:

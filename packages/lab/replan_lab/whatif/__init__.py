@@ -1,4 +1,4 @@
-"""What if: recorded runs are replayed under other rules, and the decisions are compared."""
+"""What if: replays recorded runs under an edited workflow, guard, policy or program, and compares the decisions."""
 
 LIMIT_SECONDS = 10.0
 """The default time limit of one run, in seconds."""

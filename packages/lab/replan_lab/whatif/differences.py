@@ -1,7 +1,4 @@
-"""The outcome of replaying a recorded run: the first decision that differs, and the reason.
-
-Also reports on many runs. Pure.
-"""
+"""The results of replaying recorded runs: the first different decision, its reason, and reports on many runs. Pure."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -49,17 +46,19 @@ class RunComparison:
     outcome: FoldOutcome
     status: str = ""
     seq: int | None = None
-    """The number of the first record that would differ; None if all records would be the same."""
+    """The number of the first record that would differ from the recorded one; None if no record would differ."""
     reason: str = ""
-    """The reason in a few words, the same for all runs with the same cause."""
+    """The cause of the difference in a few words. Runs with the same cause have the same text."""
     then: str = ""
     now: str = ""
     odds: float | None = None
-    """The chance that the next attempt at the plan is accepted, estimated by the belief; None without a belief."""
+    """The probability that the next attempt at the plan is accepted, as the belief of the policy estimates it; None
+    without a belief.
+    """
     request: str = ""
     """The id of the first call without a recorded reply; empty if there is no such call."""
     without_edit: bool = False
-    """Whether the program decides differently even without the edit."""
+    """Whether this program decides differently from the recorded decisions even without the edit."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the comparison as plain data, without empty values."""
@@ -72,7 +71,7 @@ class RunComparison:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "RunComparison":
-        """Return the comparison from the plain data of `to_json`."""
+        """Return the comparison from the plain data that `to_json` has returned."""
         own = {name: value for name, value in fields.items() if name not in ("run_id", "outcome", "odds_estimate")}
         outcome = FoldOutcome(fields["outcome"])
         return cls(run=fields["run_id"], outcome=outcome, odds=fields.get("odds_estimate"), **own)
@@ -81,7 +80,7 @@ class RunComparison:
 def agrees(then: Any, now: Any, *, in_every_field: bool) -> bool:
     """Return whether two decisions are the same.
 
-    With `in_every_field`, the fields that only explain a decision count too.
+    Fields that only explain a decision are compared only with `in_every_field`.
     """
     if type(then) is not type(now):
         return False
@@ -97,9 +96,9 @@ def agrees(then: Any, now: Any, *, in_every_field: bool) -> bool:
 
 
 def reason_of(then: Any, now: Any) -> str:
-    """Return the cause of a difference in a few words that many runs may share.
+    """Return the cause of a difference in a few words, which are often the same for many runs.
 
-    None means that there is no decision.
+    `then` is the recorded decision, and `now` is the new one. None means no decision.
     """
     match then, now:
         case None, _:
@@ -159,7 +158,10 @@ def _steps(targets: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class EditedRules:
-    """The edit in the form that a replay uses. Without an edit, only the program is compared."""
+    """The user's edit, as functions that a replay calls.
+
+    The defaults edit nothing: the replay then compares only the program.
+    """
 
     first: Callable[[Any], Any] = lambda event: event
     """A function that returns a run's first event with the edit applied."""
@@ -170,15 +172,20 @@ class EditedRules:
     guard.
     """
     affects: Callable[[Any], str] = lambda _: ""
-    """A function that takes a run's first event, and returns why the run is not affected; empty if it is affected."""
+    """A function that takes a run's first event. It returns the reason why the edit cannot affect the run, or an empty
+    text.
+    """
     in_every_field: bool = True
-    """Whether decisions are compared in all fields, or only in their effect."""
+    """Whether all fields of decisions are compared. If False, fields that only explain a decision are ignored."""
     is_none: bool = True
     daily_budget: bool = False
 
 
 def mark_program(finding: RunComparison, *, without_edit: bool) -> RunComparison:
-    """Return the comparison, marked if the program decides differently even without the edit."""
+    """Return the comparison.
+
+    With `without_edit`, it says that this program decides differently even without the edit.
+    """
     reason = "even without the edit, this program decides differently from the program that made the run"
     return replace(finding, without_edit=True, reason=reason) if without_edit else finding
 
@@ -197,7 +204,7 @@ _WORDS = {
 
 
 def report_json(findings: Sequence[RunComparison]) -> dict[str, Any]:
-    """Return the report as plain data. Runs without a difference, and unaffected runs, are only counted."""
+    """Return the report as plain data. The report only counts the runs without a difference and the unaffected runs."""
     counts = Counter(finding.outcome for finding in findings)
     waiting = [
         finding
@@ -218,7 +225,7 @@ def report_json(findings: Sequence[RunComparison]) -> dict[str, Any]:
 
 
 def report_lines(findings: Sequence[RunComparison], *, everything: bool = False) -> list[Line]:
-    """Return the report for people. With `everything`, every run with a difference is shown."""
+    """Return the lines of the report for people. With `everything`, the report shows every run with a difference."""
     affected = [finding for finding in findings if finding.outcome is not FoldOutcome.NOT_AFFECTED]
     lines = _headline(affected)
     left = len(findings) - len(affected)

@@ -1,6 +1,6 @@
 """The user's edit of a workflow, guards or a policy.
 
-The edit's files are read once, and the edit is applied to each run.
+The files that the user names are read once, and then the edit is applied to each run.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
@@ -32,12 +32,13 @@ from runtime.core.errors import UsageProblem
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """The user's request, in the form in which it is sent to the processes."""
+    """The edit as the user asked for it. It is sent to the worker processes in this form."""
 
     workflow: str = ""
     """The name of a shipped workflow, or the path of a file; empty for the recorded workflow."""
     guards: tuple[str, ...] = ()
-    """The guards to call again: `NAME` wherever this guard has judged, or `STEP=NAME` instead of the guard of a step.
+    """The guards to call again. `NAME` means all steps with this guard; `STEP=NAME` means this guard instead of the
+    step's own guard.
     """
     policy: str = ""
     """The name of a shipped policy, or the path of a file; empty for the recorded policy."""
@@ -54,7 +55,7 @@ class EditRequest:
 
 
 def rules_for(request: EditRequest, registry: Registry, root: Path) -> EditedRules:
-    """Return the edit in the form that a replay uses.
+    """Return the edit as functions that a replay calls.
 
     Raises `UsageProblem` if a file cannot be read or a name does not exist.
     """
@@ -145,7 +146,7 @@ class _Edit:
         return now.changed(workflow=_with_guards(now, own)) if own else now
 
     def verdict(self, machine: Any, state: Any, event: Any, first: Any) -> Judged | None:
-        """Return the message with a new verdict if the guard of a step is edited; None if the guard is unchanged."""
+        """Return the message with the new verdict if the step must be judged again; otherwise None."""
         request = state.judgements.get(event.request_id) if isinstance(event, VerdictReached) else None
         if request is None or not self._is_edited(read_config(first.pinned).workflow, state.config, request.step):
             return None
@@ -157,10 +158,7 @@ class _Edit:
         return Judged(event.request_id, event.at, event.elapsed, checked, mono=event.mono)
 
     def _is_edited(self, then: Workflow, now: RunConfig, step: str) -> bool:
-        """Return whether a step is judged again.
-
-        The reason is another guard, other settings, or a guard that is called again.
-        """
+        """Return whether a step must be judged again: its guard or settings are edited, or the user named its guard."""
         workflow = now.workflow
         if step not in workflow.action_pairs or step in now.reviewed:
             return False
@@ -178,9 +176,10 @@ def _guard_inputs(workflow: Workflow, step: str) -> tuple[Any, ...]:
 
 
 def _with_guards(config: RunConfig, guards: Mapping[str, str]) -> Workflow:
-    """Return the workflow with other guards for some steps, without the settings of their earlier guards.
+    """Return the workflow with the guards in `guards`, without the settings of the guards that they replace.
 
-    The steps keep their prompts. A step without its own prompt keeps the prompt for the role of its earlier guard.
+    The steps keep their prompts: a step without its own prompt keeps the prompt for the role that the replaced guard
+    gives the step.
     """
     workflow, pairs = config.workflow, dict(config.workflow.action_pairs)
     for step, name in guards.items():

@@ -1,8 +1,8 @@
 """Replays a recorded run under other rules, and compares each decision with the recorded decision. Pure.
 
-The recorded facts are passed to the machine again. In an append, the facts come first. The other events are decisions,
-which the machine makes again. The first different decision ends the comparison, because the answers to this decision
-are not recorded.
+A record is a fact from outside or a decision of the run's machine. The records that were written at once are an append,
+which begins with its facts. A replay passes each recorded fact to the machine, and lets the machine make its decisions.
+The first different decision ends the comparison, because no answers to this decision are recorded.
 """
 
 from collections.abc import Sequence
@@ -40,10 +40,10 @@ TEXT_MAX = 300
 
 
 def compare_run(run: RecordedRun, kind: Kind[Any, Any], edit: EditedRules) -> RunComparison:
-    """Return the comparison of a recorded run under an edit.
+    """Compare the recorded decisions of a run with the decisions under an edit.
 
-    If decisions differ, the run is also replayed without the edit. If the program itself decides differently at the
-    same record or before, the edit is not the cause.
+    If a decision differs, the run is also replayed without the edit. If a decision then differs at the same record or
+    before it, the edit is not the cause.
     """
     if not run.events:
         return RunComparison(run.run, FoldOutcome.UNREADABLE, run.status, reason="the run has no records")
@@ -71,9 +71,9 @@ class Fold:
         }
 
     def find_difference(self) -> RunComparison:
-        """Return the first difference, or `SAME` if there is none.
+        """Return the first difference.
 
-        The outcome is `FAILED` if the program or a guard raises an exception.
+        The outcome is `SAME` if there is none, and `FAILED` if the program or a guard raises an exception.
         """
         try:
             return self._fold()
@@ -114,21 +114,27 @@ class Fold:
         return self._at_end()
 
     def _shared_count(self) -> int:
-        """Return how many records a fork shares with another run; 0 for no fork.
+        """Return how many records a fork has copied from another run; 0 if this run is not a fork.
 
-        The other run is compared separately.
+        These records are not compared, because the other run has them too.
         """
         places = [place for place, each in enumerate(self._run.events, 1) if isinstance(each.event, Forked)]
         return places[-1] if places else 0
 
     def _decision(self) -> Any:
-        """Return the next decision. Warnings about limits are skipped, because no decision depends on them."""
+        """Return the machine's next decision, or None.
+
+        Warnings about limits are skipped, because no decision depends on them.
+        """
         while isinstance(now := self._machine.advance(self._state), LimitNear):
             self._state = self._machine.evolve(self._state, now)
         return now
 
     def _pass_fact(self, placed: PlacedEvent) -> RunComparison | None:
-        """Pass a recorded fact to the machine. Return the difference if the machine does not react as recorded."""
+        """Pass a recorded fact to the machine.
+
+        Return the difference if the machine does not turn the fact into the recorded event; otherwise None.
+        """
         event, again = placed.event, None
         if placed.seq == 1:
             event = message = self._edit.first(event)
@@ -150,7 +156,10 @@ class Fold:
         return None
 
     def _note_verdict(self, then: Any, now: Any) -> None:
-        """Remember the last verdict that an edited guard has changed, because it explains a later difference."""
+        """Remember how the edited guard's verdict differs from the recorded verdict.
+
+        This explains a later difference.
+        """
         if (then.verdict.passed, then.verdict.findings) != (now.verdict.passed, now.verdict.findings):
             match then.verdict.passed, now.verdict.passed:
                 case True, False:
@@ -161,16 +170,16 @@ class Fold:
                     self._verdict = "the guard now has other findings"
 
     def _only_started(self, position: int) -> bool:
-        """Return whether only the start was recorded before the takeover.
+        """Return whether a driver took the run over when only its start was recorded.
 
-        A started run makes no decisions until it is driven.
+        Such a run makes its first decision after the takeover.
         """
         return position == 1 and isinstance(self._run.events[1].event, RunResumed)
 
     def _is_held_back(self, more: Any, position: int) -> bool:
-        """Return whether a decision at the end of an append was postponed when the run was recorded.
+        """Return whether the decision `more` was made in a later append when the run was recorded.
 
-        A call that the daily budget did not allow is requested later, so it is in a later record.
+        The daily budget may have postponed a call, so that a later record requests it.
         """
         call = call_in(more)
         return (
@@ -190,7 +199,10 @@ class Fold:
         return self._difference(None, more)
 
     def _difference(self, recorded: Any, decided: Any) -> RunComparison:
-        """Return the difference at the current record. `recorded` or `decided` is None if there was no decision."""
+        """Return the difference at the current record.
+
+        `recorded` is the recorded event and `decided` the new decision; None if there is none.
+        """
         state, following = self._settle_decision(decided)
         calls = [call for event in following if (call := call_in(event)) is not None]
         open_call = next((call for call in calls if not self._has_reply(call)), None)
@@ -211,7 +223,7 @@ class Fold:
         )
 
     def _settle_decision(self, now: Any) -> tuple[Any, Sequence[Any]]:
-        """Return the state after a decision and all later decisions, and these decisions."""
+        """Return the state after a decision and all decisions that follow from it, and these decisions."""
         if now is None:
             return self._state, ()
         try:
@@ -220,7 +232,7 @@ class Fold:
             return self._machine.evolve(self._state, now), (now,)
 
     def _has_reply(self, call: Any) -> bool:
-        """Return whether a reply to the same prompt of the same node is recorded."""
+        """Return whether the run has a recorded reply to the same prompt for the same attempt."""
         request_ids = {
             same.request_id for placed in self._run.events if (same := _same_call(placed.event, call)) is not None
         }
@@ -229,7 +241,7 @@ class Fold:
         )
 
     def _state_after(self, event: Any) -> Any:
-        """Return the state after the recorded event, from which the event's text is made.
+        """Return the state after the recorded event. The text of the event is made from this state.
 
         If the event does not fit the state, return the state before the event.
         """
@@ -253,9 +265,9 @@ def _same_call(event: Any, call: Any) -> Any:
 
 
 def odds_of(state: Any) -> float | None:
-    """Return the chance that the next attempt at the plan is accepted, by the policy's belief; None without a belief.
+    """Return the probability that the next attempt at the plan is accepted; None if the policy has no belief.
 
-    The chance is an estimate by the belief after the rejections so far, in the branch that is searched.
+    The policy's belief estimates it from the rejections so far in the branch that is searched.
     """
     if not isinstance(state, PlanningState) or state.config.belief is None:
         return None

@@ -1,4 +1,7 @@
-"""Replays many runs in processes. Each run has a time limit, and a failing process affects only its current run."""
+"""Replays many runs in processes.
+
+The replay of each run has a time limit. If a process fails, only the run that it was replaying is affected.
+"""
 
 import contextlib
 import os
@@ -98,7 +101,7 @@ def fold_all(
 
 
 def _work(jobs: Queue[StoredRun | None], results: _Results, checkout: Checkout, first: bytes, seconds: float) -> None:
-    """Send runs to a process until no run is left. If the process ends, start another process."""
+    """Send runs to a worker process until no run is left. If the process ends, start another one."""
     worker: _Worker | None = None
     try:
         worker = _Worker(checkout, first)  # Also without any run: an edit that cannot be used is an error.
@@ -143,7 +146,7 @@ class _Worker:
             raise UsageProblem(answer["cause"], place=answer["place"], hint=answer["hint"])
 
     def ask(self, line: bytes, seconds: float) -> dict[str, Any] | str:
-        """Return the answer to a line, or why there is no answer."""
+        """Send a line to the process. Return its answer, or the reason why there is no answer."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line)

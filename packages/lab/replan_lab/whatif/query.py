@@ -1,6 +1,6 @@
 """Answers a what-if query about the runs of a home or a database.
 
-Reads the runs, and replays them in worker processes.
+This module reads the runs, and replays them in worker processes.
 """
 
 import os
@@ -53,7 +53,7 @@ class WhatIfQuery:
 
 
 def findings_of(asked: WhatIfQuery, environment: Mapping[str, str] = os.environ) -> list[RunComparison]:
-    """Return the comparison of each run: waiting runs first, then the newest first.
+    """Return the comparison of each run. Waiting runs come first; otherwise, the newest run comes first.
 
     `environment` contains the variables that choose the home. Raises `RunNotFound`, and `UsageProblem` for an edit that
     cannot be used.
@@ -105,7 +105,10 @@ def _absolute(name: str | None) -> str:
 
 
 def _read_stored(store: "RawStore", runs: Sequence[str], unread: dict[str, str]) -> Iterator[StoredRun]:
-    """Yield the verified stored form of runs. For each run that cannot be read, add the cause to `unread`."""
+    """Yield the verified stored form of runs.
+
+    For each run that cannot be read, add its id and the cause to `unread`.
+    """
     for begin in range(0, len(runs), READ_AT_ONCE):
         with store.look() as reader:
             part = list(reader.copies(runs[begin : begin + READ_AT_ONCE]))

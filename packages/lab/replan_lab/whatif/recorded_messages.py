@@ -1,8 +1,8 @@
-"""Rebuilds messages to a run from the run's records: replies, verdicts, answers, notes, times and tool results.
+"""Rebuilds the messages to a run from its records: replies, verdicts, answers, notes, times and tool results.
 
 Pure.
 
-A recorded fact is turned into its original message, so that the tested machine can accept the message again.
+A replay passes such a message to the tested machine, as the run's driver once did.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _UNSENT = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent")
 
 
 def may_come_from_outside(placed: PlacedEvent) -> bool:
-    """Return whether an event may record a message from outside, rather than a decision of the machine."""
+    """Return whether an event may be the record of a message from outside. If not, it is a decision of the machine."""
     event = placed.event
     if placed.inbox is not None:
         return True
@@ -42,7 +42,7 @@ def may_come_from_outside(placed: PlacedEvent) -> bool:
 
 
 def may_follow_a_fact(placed: PlacedEvent) -> bool:
-    """Return whether an event may be a fact that comes after another fact in the same append.
+    """Return whether an event may be the second or a later fact of an append (records that were written at once).
 
     A driver that takes over a run first records the messages in the inbox. The machine decides only after the last of
     these messages.
@@ -51,7 +51,10 @@ def may_follow_a_fact(placed: PlacedEvent) -> bool:
 
 
 def is_pause(event: Any) -> bool:
-    """Return whether an event may be a pause within an append. A driver pauses when the daily budget is spent."""
+    """Return whether an event may be a pause.
+
+    Within an append, a driver pauses the run when the daily budget is spent.
+    """
     match event:
         case WaitRequested():
             return event.request_id == HOME_BUDGET
@@ -68,8 +71,8 @@ def message_of(
 ) -> Any:
     """Return the original message of a recorded fact; None if a part of the message is not recorded.
 
-    `reserved` has the recorded reservations by request id. A fact without a message is used as recorded, such as the
-    end of a child run by its deadline.
+    `reserved` maps the ids of requests to the recorded reservations. If the result is None, the replay uses the
+    recorded event itself, such as the end of a child run by its deadline.
     """
     event = placed.event
     if placed.inbox is not None:
@@ -144,7 +147,7 @@ def _withdrawn_call_message(event: Settled, reserved: Mapping[str, Amount]) -> G
 
 
 def _ending(event: RunFinished) -> Crashed | Overdrawn | None:
-    """Return the message for an end from outside, by a bug or the daily budget; None for another end."""
+    """Return the message that ended the run because of a bug or the daily budget; None for any other end."""
     if event.at is None:
         return None
     match event.cause:
@@ -169,7 +172,7 @@ def _still_waiting(event: WaitRequested) -> Faulted | Overdrawn | None:
 
 
 def _without_remarks(state: Any, event: VerdictReached) -> Verdict:
-    """Return a guard's verdict without the program's findings about a plan, because the program adds them again."""
+    """Return a guard's verdict without the findings that the program has added, because the replay adds them again."""
     if not isinstance(state, PlanningState) or event.node not in state.nodes:
         return event.verdict
     added = len(add_remarks(state, event.node, Verdict(guard=event.verdict.guard)).findings)

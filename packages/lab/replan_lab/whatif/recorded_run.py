@@ -1,6 +1,6 @@
 """Recorded runs, in decoded form and as lines of JSON.
 
-The process that reads a journal sends these lines to its workers.
+The process that reads a journal sends these lines to worker processes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 
 class PlacedEvent(NamedTuple):
-    """An event of a recorded run, with its record's number."""
+    """An event of a recorded run, with the number of its record (`seq`)."""
 
     seq: int
     event: Any
     inbox: int | None
-    """The id of the posted message that the event consumed, if any."""
+    """The id of the message in the run's inbox that became this event; None if the event was not in the inbox."""
     ends: bool
-    """Whether the event ends an append. All decisions after one message are in the same append."""
+    """Whether the event is the last one of an append. A message and all decisions after it are written in one append.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +42,22 @@ class RecordedRun:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run in its stored form, which any release can send to a worker. Only the run's own kind can read the events."""
+    """A run in its stored form, with undecoded events.
+
+    Any release can send it to a worker process of another release, which decodes the events.
+    """
 
     run: str
     kind: str
     format: int
     status: str
     records: Sequence[tuple[int, int | None, bool, str]]
-    """For each record: its number, the message that it consumed, whether it ends an append, and its stored body."""
+    """For each record: its number, the id of its message in the inbox, whether it ends an append, and its stored body.
+    """
     messages: Sequence[tuple[int, str, str, float]]
-    """The id, the key, the text and the time of each posted message."""
+    """The id, the key, the text and the time of each message in the inbox."""
     texts: Mapping[str, str]
-    """The texts whose hashes are in the events, by hash in hex."""
+    """The texts that the events name by their hashes. The keys are the hashes, in hexadecimal digits."""
 
     @classmethod
     def of(cls, copy: "RunCopy") -> "StoredRun":
@@ -79,7 +84,10 @@ class StoredRun:
         return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
     def decode_events(self, codec: Codec[Any]) -> RecordedRun:
-        """Return the run with its decoded events. Raises `JournalDamaged` if the kind does not know an event."""
+        """Return the run with its decoded events.
+
+        Raises `JournalDamaged` if the run's kind does not define an event.
+        """
         events = []
         for seq, inbox, ends, body in self.records:
             try:

@@ -1,8 +1,8 @@
-"""The worker process that replays runs for `replan_lab.whatif.processes`, which starts it and talks to it over pipes.
+"""The worker process that replays runs. `replan_lab.whatif.processes` starts it and talks to it over pipes.
 
-The command is `python -m replan_lab.whatif.worker`. The worker is a separate process, so that a guard that never ends
-can be killed, and so that another checkout can be used. The first line of its input is the edit, and each further line
-is a run. The worker writes one line of JSON for each input line.
+The command is `python -m replan_lab.whatif.worker`. The worker is a separate process: a guard that never ends can then
+be killed, and another checkout can replay the runs. The first line of its input is the edit, and each further line is a
+run. The worker writes one line of JSON for each input line.
 """
 
 import os
@@ -23,7 +23,7 @@ from runtime.core.errors import JournalError, UsageProblem
 
 
 def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> RunComparison:
-    """Return the comparison of one run. If the run cannot be read, the comparison's outcome says so."""
+    """Return the comparison of one run. If the run cannot be read, the outcome of the comparison is `unreadable`."""
     try:
         kind = kinds.get(stored.run, stored.kind, stored.format)
         return compare_run(stored.decode_events(kind.codec), kind, edit)
@@ -32,7 +32,7 @@ def finding_of(stored: StoredRun, kinds: Kinds, edit: EditedRules) -> RunCompari
 
 
 def _read_edit(line: bytes) -> EditedRules:
-    """Return the edit in the first line of the input. Raises `UsageProblem`."""
+    """Return the edit that the first line of the input describes. Raises `UsageProblem` if the edit cannot be used."""
     fields: dict[str, Any] = orjson.loads(line)
     daily_budget = fields.pop("daily_budget")
     lists = {name: tuple(fields[name]) for name in ("guards", "plugins")}
@@ -42,7 +42,7 @@ def _read_edit(line: bytes) -> EditedRules:
 
 
 def main() -> None:
-    """Answer every line until the input ends."""
+    """Write an answer for every line until the input ends."""
     # A guard may print. Its printed text is no answer.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
