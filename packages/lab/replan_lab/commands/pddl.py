@@ -71,7 +71,9 @@ def run(
     """Plan the PROBLEM of a DOMAIN. The model names actions; the domain says what each action needs and does."""
     if detach and dry_run:
         raise UsageProblem(
-            "a dry run starts nothing that could be detached", place="--detach", hint="leave out one option"
+            "a dry run cannot be detached",
+            place="--detach",
+            hint="remove --detach or --dry-run",
         )
     import trio
 
@@ -109,7 +111,7 @@ def run(
     type=LEVELS,
     default="medium",
     show_default=True,
-    help="minimal checks the form, medium also the run without failures, expansive also all outcomes of actions.",
+    help="minimal checks the form, medium also preconditions and the goal, expansive also all outcomes of actions.",
 )
 @assurance_option
 @report_format_option
@@ -129,11 +131,11 @@ def check(
     from replan_lab.pddl.judging import judge_sequence
 
     if as_json and form not in ("text", "json"):
-        raise UsageProblem("several output formats are named", place="--format", hint="leave --json out")
+        raise UsageProblem("two output formats are named", place="--format", hint="leave --json out")
     if assurance is not None:
         check_assurance(level)
     if (domain, problem, *plans).count("-") > 1:
-        raise UsageProblem("standard input is named twice", place="-", hint="use - only once")
+        raise UsageProblem("more than one file is standard input", place="-", hint="use - only once")
     task = task_in(PddlTexts(domain=_text(domain), problem=_text(problem)), domain, problem)
     worst, output = Exit.OK, CheckOutput("json" if as_json else form, single=len(plans) == 1)
     for name in plans:
@@ -156,7 +158,7 @@ def _read_task(domain: str, problem: str) -> str:
     from replan_lab.pddl.planning import problem_text
 
     if domain == problem == "-":
-        raise UsageProblem("standard input is named twice", place="-", hint="use - only once")
+        raise UsageProblem("more than one file is standard input", place="-", hint="use - only once")
     return problem_text(PddlTexts(_text(domain), _text(problem)), domain, problem)
 
 

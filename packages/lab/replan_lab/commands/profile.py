@@ -182,13 +182,13 @@ def _about_plans(trials: Sequence[Trial], tasks: int) -> Iterator[str]:
 
 def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:
     middle, low, high = fit.first
-    verdict = "helps" if low > 1 else "does harm" if high < 1 else "may or may not help"
+    verdict = "helps" if low > 1 else "does harm" if high < 1 else "has no certain effect"
     yield (
         f"Feedback {verdict}: a finding multiplies the odds of a right plan by {middle:.2g} "
         f"(95 % interval {low:.2g} to {high:.2g})."
     )
     settings = preference.settings
-    patience = "" if settings.patience is None else f", patience {settings.patience}"
+    patience = "" if settings.patience is None else f", r_patience {settings.patience}"
     yield (
         f"Settings: workflow {settings.workflow}, policy {settings.policy}, {settings.visits} attempts at a plan in "
         f"one visit{patience}, at most {preference.cap} calls."
@@ -196,7 +196,7 @@ def _about_settings(fit: Fit, preference: Preference) -> Iterator[str]:
     yield (
         f"These settings do best in {preference.worlds} of {len(fit.worlds)} simulated worlds that fit the model. "
         f"On average, they solve {preference.success:.0%} of the tasks with {preference.calls:.1f} calls each, "
-        f"a lead of {100 * preference.ahead:+.1f} points over the usual settings after the price of calls."
+        f"{100 * preference.ahead:+.1f} points against the default settings, after the price of the calls."
     )
 
 

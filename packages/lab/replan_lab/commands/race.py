@@ -113,7 +113,7 @@ def race(
     comments = list(_comments(race, winner))
     write_tuned(target, "lab race", comments, best.text(winner.cap))
     if race.stopped:
-        notice(f"the race ended early: {race.stopped}; {target} has the best settings so far")
+        notice(f"the race ended early: {race.stopped}; the best settings so far are in {target}")
     if as_json:
         print_json(_object(race, winner, target))
     else:
@@ -133,7 +133,7 @@ def _comments(race: Race, winner: EntrantStanding) -> list[str]:
             f"Success: {winner.successes} of {format_count(winner.trials, 'trial')} ({share:.1%}, "
             f"95 % interval {low:.1%} to {high:.1%}), {winner.calls_mean:.1f} calls on average."
         ),
-        "These trials also chose the winner, so expect a little less success on other problems.",
+        "The winner was chosen by these trials, so expect a little less success on other problems.",
     ]
     if race.runner_up is not None:
         ahead, (low, high) = _against(race, winner, race.runner_up)

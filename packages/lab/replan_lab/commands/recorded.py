@@ -74,7 +74,7 @@ def recorded(
 
     records = read_records(Path(file))
     if records.left_out:
-        notice(f"{records.left_out} records without a verdict are left out")
+        notice(f"{records.left_out} records are ignored, because they have no verdict")
     arms = arms_for(records)
     for name in names:
         if name not in arms:

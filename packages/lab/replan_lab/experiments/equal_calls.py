@@ -21,7 +21,7 @@ CAPTIONS: Mapping[str, str] = {
     "equal_calls": "Success within a cap of calls, with the mean calls; p values are corrected by Holm's method.",
     "equal_mean": "Success at the mean calls of the baseline, interpolated between caps. If there is a table `worlds`, "
     "all intervals hold at once (Bonferroni).",
-    "bounds": "The success and the mean calls of a planner with more knowledge, for several prices of a call.",
+    "bounds": "The success and the mean calls of planners that know more than a search, for several prices of a call.",
     "worlds": "The difference to the baseline at its mean calls, with the models as the sample, and with the problems "
     "as the sample. The intervals of each kind hold at once (Bonferroni).",
 }

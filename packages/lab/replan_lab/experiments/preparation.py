@@ -254,8 +254,8 @@ def _prepared_arm(
     """
     (choice, profile), (installation, folder), pipeline = model, where, arm.pipeline
     if pipeline.filter_values and profile is None:
-        hint = "remove these keys: a real model is judged by real guards"
-        raise UsageProblem("keys about feedback and guard errors need a simulated author", hint=hint)
+        hint = "remove these keys, or name a model simulated:NAME"
+        raise UsageProblem("`feedback` and the keys below it need a simulated model", hint=hint)
     workflow = pipeline.workflow
     if "/" in workflow or Path(workflow).suffix:  # A shipped name is passed on unchanged.
         workflow = str(folder / workflow)

@@ -30,7 +30,8 @@ from runtime.core.errors import UsageProblem
 PAGE = "report.html"
 
 CAPTIONS: Mapping[str, str] = {
-    "arms": "The compared arms. Success is the share of all trials. Differences to the baseline are paired.",
+    "arms": "The compared arms. Success is the share of solved trials. Differences to the baseline are means over pairs of "
+    "trials with the same problem and seed.",
     "budgets": "Success within a number of model calls.",
     "causes": "Success by the step at which the problem is hard, or by the problem's category.",
     "depths": "Rejections by the distance that the search went back; 0 is a retry or a new visit of the same step.",
@@ -40,7 +41,7 @@ CAPTIONS: Mapping[str, str] = {
 
 PLOTS: Mapping[str, str] = {
     "success": "The share of trials that succeed within a number of model calls. Bands are 95 % intervals.",
-    "calls": "Model calls per success. An arm without a success has no point. Bars are 95 % intervals.",
+    "calls": "Model calls per success. The plot has no point for an arm without a success. Bars are 95 % intervals.",
     "delta": "Success minus the baseline's success on the same problems and seeds. Bars are paired 95 % intervals.",
 }
 

@@ -342,6 +342,6 @@ class ResultsFolder:
             cause = (
                 f"release {header.release} made these results"
                 if same
-                else "the folder has the results of another definition"
+                else "the folder has the results of another experiment or definition"
             )
             raise UsageProblem(cause, place=str(path), hint="name another folder with --out, or delete this one")

@@ -201,7 +201,7 @@ def read_records(path: Path) -> Records:
         if form is None:
             form = _form_of(value, place)
         elif not isinstance(value, dict) or not form.keys <= value.keys():
-            raise UsageProblem("the record has another form than the earlier records", place=place, hint=_HINT)
+            raise UsageProblem("the record does not have the keys of the first record", place=place, hint=_HINT)
         if value.get(form.verdict) is None:
             left_out += 1
             continue
@@ -216,7 +216,7 @@ def read_records(path: Path) -> Records:
         raise UsageProblem("the file has no records", place=str(path), hint=_HINT)
     if len({dialogue.task for dialogue in dialogues}) < 2:
         cause = "all records are about one task" if dialogues else "no record has a verdict"
-        hint = "name a file with at least two tasks: policies see the results of a model's other tasks"
+        hint = "name a file with at least two tasks, because policies use the results of a model's other tasks"
         raise UsageProblem(cause, place=str(path), hint=hint)
     return Records(form.name, tuple(dialogues), form.moves, form.attempts_max, form.begins_rejected, left_out)
 

@@ -245,7 +245,11 @@ class AuthorProfile(Config):
         _check_sum(self.causes, ("causes",))
         for cause in (*self.levels, UNSOLVABLE):
             if cause not in self.findings and OTHER not in self.findings:
-                raise config_error(f"the cause {cause} has no row", ("findings",), f"add the row, or a row {OTHER!r}")
+                raise config_error(
+                    f"`findings` has no entry for the cause {cause!r}",
+                    ("findings",),
+                    f"add the entry, or an entry {OTHER!r}",
+                )
         for cause, row in self.findings.items():
             _check_sum(row, ("findings", cause))
         return self
@@ -304,13 +308,15 @@ def load_profile(name: str, *, place: str = "--model", own: Path | None = None) 
     if isinstance(value, dict) and (wanted := value.get("based_on")) is not None:
         base = _document(str(wanted), own)
         if not isinstance(base.value, dict) or "based_on" in base.value:
-            cause = f"{wanted!r} is not a profile, or is based on another profile"
+            cause = f"{wanted!r} is not a profile, or has the key `based_on` itself"
             raise document.problem(cause, ("based_on",), "name a profile without `based_on`")
         value = {**base.value, **value}
     profile = document.read_as(AuthorProfile, value)
     if profile.name != name:
         raise document.problem(
-            f"the profile's name is {profile.name!r}", ("name",), f"the name must be {name!r}, as in {name}.yaml"
+            f"the name is {profile.name!r}, not the name of the file",
+            ("name",),
+            f"the name must be {name!r}, as in {name}.yaml",
         )
     return profile
 

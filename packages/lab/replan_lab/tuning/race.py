@@ -212,7 +212,7 @@ class Race:
         left = rungs_left(len(self.entrants))
         if self.order.calls is not None and self.order.calls // left < need:
             cause = f"one trial of each of {len(self.entrants)} entrants may need {need} calls in each rung"
-            hint = f"allow at least {need * left} calls, or name fewer or smaller caps"
+            hint = f"allow at least {need * left} calls, or use fewer or smaller values of --cap"
             raise UsageProblem(cause, place="--max-calls", hint=hint)
         first = 0
         while True:

@@ -102,9 +102,9 @@ def reason_of(then: Any, now: Any) -> str:
     """
     match then, now:
         case None, _:
-            return f"makes one decision more: {_sort(now)}"
+            return f"makes an additional decision: {_sort(now)}"
         case _, None:
-            return f"makes one decision less: no {_sort(then)}"
+            return f"does not make a recorded decision: {_sort(then)}"
         case Decided(), Decided() if then.level != now.level:
             return f"the policy decides differently: {now.level} instead of {then.level}"
         case Decided(), Decided() if then.targets != now.targets:
@@ -254,7 +254,7 @@ def _headline(affected: Sequence[RunComparison]) -> list[Line]:
     lines = []
     if waiting:
         runs = format_count(len(waiting), "waiting run")
-        lines.append(line(f"{differing:,} of {runs} would send another request", "bold"))
+        lines.append(line(f"{differing:,} of {runs} would decide differently", "bold"))
     changed = sum(item.outcome in DIFFERENT for item in affected)
     failed = sum(item.outcome in (FoldOutcome.FAILED, FoldOutcome.UNREADABLE) for item in affected)
     same = len(affected) - changed - failed

@@ -54,7 +54,7 @@ class Checkout:
         root = Path(folder).resolve()
         if not (root / WORKER).is_file():
             hint = "name a checkout of a release of Replan that has `whatif`"
-            raise UsageProblem(f"there is no {WORKER} in {folder}", place="--release", hint=hint)
+            raise UsageProblem(f"the folder {folder} has no file {WORKER}", place="--release", hint=hint)
         python = root / ".venv" / "bin" / "python"
         return cls(root, str(python) if python.exists() else sys.executable)
 
@@ -161,7 +161,7 @@ class _Worker:
         while b"\n" not in self._unread:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([output], [], [], left)[0]:
-                return f"the replay does not end within {seconds:g} s"
+                return f"the replay did not end within {seconds:g} s"
             read = os.read(output, 1 << 20)
             if not read:
                 return "the process that replays the run ended without an answer"

@@ -25,7 +25,7 @@ from runtime.core.errors import UsageProblem
         ({"models": ["simulated:bse"]}, "did you mean 'base'?"),
         (
             {"models": ["template:bug"], "pipelines": [{"name": "search", "feedback": "shuffled"}]},
-            "need a simulated author",
+            "need a simulated model",
         ),
         ({"pipelines": [{"name": "search", "without_rows": ["stagnatio"]}]}, "did you mean 'stagnation'?"),
         ({"pipelines": [{"name": "search", "search_config": {"r_patience": 3}}]}, "cannot use r_patience"),

@@ -222,7 +222,7 @@ def test_the_table_of_families_has_the_middle_for_models_without_a_pattern(tmp_p
         (["{"], "no JSON"),
         (['{"a": 1}'], "the record has no known form"),
         ([], "the file has no records"),
-        ([json.dumps(EPISODES[0]), '{"a": 1}'], "another form"),
+        ([json.dumps(EPISODES[0]), '{"a": 1}'], "does not have the keys"),
         ([json.dumps(EPISODES[0]), json.dumps(EPISODES[1])], "all records are about one task"),
         ([json.dumps({**EPISODES[0], "success": None})] * 2, "no record has a verdict"),
         ([json.dumps({**EPISODES[0], "seq": [["S"]]})], "cannot be read"),
@@ -247,7 +247,7 @@ def test_the_command_writes_tables_and_plots_and_prints_the_arms(tmp_path):
         app, ["lab", "recorded", str(path), "--arm", "informed", "--out", str(tmp_path / "out")]
     )
     assert result.exit_code == 0
-    assert "1 records without a verdict are left out" in result.stderr
+    assert "1 records are ignored, because they have no verdict" in result.stderr
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["arm", "retry", "informed", "Tables"]
     assert {"arms.csv", "models.csv", "delta.svg"} <= {file.name for file in (tmp_path / "out").iterdir()}
     unknown = CliRunner().invoke(app, ["lab", "recorded", str(path), "--arm", "informd"])

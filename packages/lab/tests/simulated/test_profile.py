@@ -51,7 +51,7 @@ def test_the_four_worlds_differ_from_the_base_in_their_causes_only():
     ("changes", "message"),
     [
         ({"causes": {"plan": 0.5, "strategy": 0.4}}, "the shares add up to 0.9, not to 1"),
-        ({"findings": {"plan": {"goal": 1.0}}}, "the cause analysis has no row"),
+        ({"findings": {"plan": {"goal": 1.0}}}, "no entry for the cause 'analysis'"),
         ({"oddz": {}}, "did you mean 'odds'?"),
         ({"easy": 1.5}, "easy"),
         ({"odds": {"alpha": 0, "beta": 1}}, "alpha"),
@@ -78,7 +78,7 @@ def test_a_profile_cannot_be_based_on_one_that_is_based_on_another(tmp_path):
     written(tmp_path, name="second", description="d", based_on="own", easy=0.5)
     written(tmp_path, name="third", description="d", based_on="second")
     assert load_profile("second", own=tmp_path).easy == 0.5
-    with pytest.raises(UsageProblem, match="or is based on another"):
+    with pytest.raises(UsageProblem, match="or has the key"):
         load_profile("third", own=tmp_path)
 
 

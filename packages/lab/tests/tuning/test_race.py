@@ -88,7 +88,7 @@ def test_a_race_never_uses_more_calls_than_allowed(tmp_path, calls):
 def test_a_limit_that_allows_no_trial_of_each_is_refused_before_the_first_call(tmp_path):
     with pytest.raises(UsageProblem, match="may need 30 calls in each rung") as raised:
         raced(order_of(tmp_path, calls=59), run=None)
-    assert raised.value.hint == "allow at least 60 calls, or name fewer or smaller caps"
+    assert raised.value.hint == "allow at least 60 calls, or use fewer or smaller values of --cap"
     assert raced(order_of(tmp_path, calls=60)).winner is not None
 
 

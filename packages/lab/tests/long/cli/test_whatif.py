@@ -112,7 +112,7 @@ def test_waiting_runs_come_first_and_are_counted(replan, planned, whatif, tmp_pa
     assert (code, report["waiting"]) == (3, {"compared": 1, "differ": 1})
     assert report["runs"][0]["status"] == "waiting"
     first = replan("lab", "whatif", "--workflow", path).stdout.splitlines()[0]
-    assert first == "1 of 1 waiting run would send another request"
+    assert first == "1 of 1 waiting run would decide differently"
 
 
 def test_a_guard_that_is_edited_judges_the_recorded_artifacts(replan, problem, scripted, whatif, tmp_path):
@@ -131,7 +131,7 @@ def test_a_guard_that_is_edited_judges_the_recorded_artifacts(replan, problem, s
     assert report["runs"][0]["reason"] == "raises PlugInFailed: guard small: ValueError: no such table (house.py:8)"
     house.write_text(GUARD.format(body="while True: pass"))
     code, report = whatif(*asked, "--time-limit", "2")
-    assert (code, report["runs"][0]["reason"]) == (1, "the replay does not end within 2 s")
+    assert (code, report["runs"][0]["reason"]) == (1, "the replay did not end within 2 s")
     house.write_text(GUARD.format(body="import os; print('noise'); os._exit(3)"))
     assert whatif(*asked)[1]["runs"][0]["reason"] == "the process that replays the run ended without an answer"
 
@@ -175,7 +175,7 @@ def test_the_program_of_another_checkout_is_named_where_it_decides_otherwise(pla
         (("--guard", "human_review"), "asks a person, who cannot be asked again"),
         (("--policy", "defualt"), "unknown policy"),
         (("--workflow", "serch"), "unknown workflow"),
-        (("--release", "/nonexistent"), "there is no packages/lab/replan_lab/whatif/worker.py"),
+        (("--release", "/nonexistent"), "the folder /nonexistent has no file packages/lab/replan_lab/whatif/worker.py"),
         (("nosuchrun",), "nosuchrun"),
     ],
 )

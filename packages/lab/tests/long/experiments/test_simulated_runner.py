@@ -73,8 +73,13 @@ def test_the_budget_of_an_experiment_is_never_exceeded(prepared, tmp_path, whole
 @pytest.mark.parametrize(
     "case",
     [
-        ({"max_calls": 5}, RESULTS, None, "the folder has the results of another definition"),
-        ({"seeds": {"first": 1, "count": 4}}, RESULTS, None, "the folder has the results of another definition"),
+        ({"max_calls": 5}, RESULTS, None, "the folder has the results of another experiment or definition"),
+        (
+            {"seeds": {"first": 1, "count": 4}},
+            RESULTS,
+            None,
+            "the folder has the results of another experiment or definition",
+        ),
         (
             {},
             HEADER,
