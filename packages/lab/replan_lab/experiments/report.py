@@ -30,8 +30,8 @@ from runtime.core.errors import UsageProblem
 PAGE = "report.html"
 
 CAPTIONS: Mapping[str, str] = {
-    "arms": "The compared arms. Success is the share of solved trials. Differences to the baseline are means over pairs of "
-    "trials with the same problem and seed.",
+    "arms": "The compared arms. Success is the share of solved trials. Differences to the baseline are means "
+    "over pairs of trials with the same problem and seed.",
     "budgets": "Success within a number of model calls.",
     "causes": "Success by the step at which the problem is hard, or by the problem's category.",
     "depths": "Rejections by the distance that the search went back; 0 is a retry or a new visit of the same step.",
