@@ -41,7 +41,7 @@ class Curve:
     model: str
     """The model in the form of `--model`."""
     by_cap: Mapping[int, Mapping[_Pair, Trial]]
-    """The trials by cap. An arm that ignores its budget has only one cap."""
+    """The trials for each cap. An arm that ignores its budget has only one cap."""
 
     def at(self, cap: int) -> dict[_Pair, tuple[float, float]]:
         """Return the success and the calls within a cap, for each pair of problem and seed."""

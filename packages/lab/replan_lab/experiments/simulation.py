@@ -67,7 +67,7 @@ class Worker(Protocol[S_contra]):
     """Does the work that the actors would do in a real run."""
 
     def reply(self, state: S_contra, work: Work, now: float) -> RunMessage | None:
-        """Return the message that answers a piece of work, with its time; None if the work gets no answer."""
+        """Return the message that answers the request in `work`, with its time; None if nobody answers."""
 
 
 @dataclass
@@ -245,7 +245,7 @@ class _Planner:
     """The context of each attempt that has been generated but not yet judged, by the id of the attempt's node."""
 
     def reply(self, state: PlanningState, work: Work, now: float) -> RunMessage | None:
-        """Return the message that answers a piece of work, with its time; None if the work gets no answer."""
+        """Return the message that answers the request in `work`, with its time; None if nobody answers."""
         assert isinstance(state, State), "the run of a request has not begun"
         match work.request:
             case GenerationRequested() as request:

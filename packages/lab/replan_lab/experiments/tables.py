@@ -1,4 +1,4 @@
-"""The tables of experiments: the metrics of each arm over its trials, with 95 % confidence intervals.
+"""The tables of experiments: the metrics of each arm, computed from its trials, with 95 % confidence intervals.
 
 Shares have Wilson's interval, and means have the normal interval. Differences between arms are computed from pairs of
 trials with the same problem and seed.

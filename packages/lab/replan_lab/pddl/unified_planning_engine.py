@@ -81,8 +81,7 @@ class ReplanValidator(Engine, PlanValidatorMixin):  # type: ignore[misc]  # the 
     def _validate(self, problem: Any, plan: Any) -> ValidationResult:
         """Judge a plan.
 
-        Judge a plan. The library calls this method after it has checked that the engine supports the problem and the
-        plan.
+        The library calls this method after it has checked that the engine supports the problem and the plan.
         """
         if len(plan.actions) > ACTIONS_MAX:
             return self._unknown(f"the plan has more than {ACTIONS_MAX:,} actions")

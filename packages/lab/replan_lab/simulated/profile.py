@@ -80,7 +80,7 @@ TOLD_MAX = 5
 
 
 class Critic(Config):
-    """The accuracy of critiques."""
+    """How often critiques of drafts are right."""
 
     detects: Share
     """The share of wrong drafts that it rejects."""
@@ -220,7 +220,7 @@ class AuthorProfile(Config):
     unsettled: Factor = 1.0
     """The factor for the odds at a level that has no step of its own before the plan in the workflow."""
     critic: Critic
-    """The accuracy of critiques."""
+    """How often critiques of drafts are right."""
     latency: Latency
     """The duration of calls."""
     cost: Cost

@@ -1,7 +1,7 @@
 """The address of a Postgres journal: the settings in its URL, and the part of the URL that may be shown.
 
 A URL may contain a password, and in a mistyped URL the password may be in the wrong place. So no message quotes a URL.
-Messages show the servers and the database, if both look like names.
+Messages show the names of the servers and of the database, but only if both really look like names.
 
 By default, a server on another machine must prove its name by a certificate (`sslmode=verify-full`). No server gets the
 password in clear text or as an MD5 hash (`require_auth`). The URL and the variables of libpq can change both defaults.
@@ -55,7 +55,7 @@ class DatabaseAddress:
 def parse_address(url: str, place: str = "") -> DatabaseAddress:
     """Return the address of a journal from its URL.
 
-    Raises `UsageProblem`, which names `place` and shows no part of the URL.
+    Raises `UsageProblem` for an invalid URL. The error has the place `place`, and shows no part of the URL.
     """
     try:
         parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
@@ -78,7 +78,10 @@ def parse_address(url: str, place: str = "") -> DatabaseAddress:
 
 
 def _protection(parts: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings that protect a connection, except those that the URL or the environment sets."""
+    """Return the default settings that protect a connection.
+
+    A setting that the URL or the environment has is left unchanged.
+    """
     added = {}
     if "require_auth" not in parts and "PGREQUIREAUTH" not in environment:
         added["require_auth"] = NO_WEAK_PASSWORDS

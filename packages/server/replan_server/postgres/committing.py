@@ -1,9 +1,9 @@
 """Commits groups of jobs: retries after temporary errors, isolates failing jobs, and resolves interrupted commits.
 
 If a connection breaks before COMMIT was sent, nothing was written. If the connection breaks later, the transaction may
-have been committed. So each transaction writes its number into a row of its writer. After a broken connection, the
-writer reads this row under a lock. The lock waits until the interrupted transaction has ended, so the row shows whether
-it was committed.
+have been committed. So each writer has a row in the database, and each transaction writes its own number into this row.
+After a connection has broken, the writer reads the row under a lock, which waits until the interrupted transaction has
+ended. Then the row shows whether this transaction was committed.
 """
 
 import secrets
@@ -61,7 +61,7 @@ class Committer:
     """Commits groups of jobs for one open journal, one group after the other."""
 
     def __init__(self, budget: BudgetSource, retry_seconds: float = RETRY_SECONDS) -> None:
-        """Store the daily budget, and how long a group is retried."""
+        """Store the daily budget, and the seconds during which a group that fails is retried."""
         self._budget, self._retry_seconds = budget, retry_seconds
         self._writer, self._number = secrets.token_bytes(12), 0
 
@@ -73,9 +73,9 @@ class Committer:
         return [outcomes[place] for place in range(len(works))]
 
     def forget(self, link: DatabaseLink) -> None:
-        """Delete the writer's row when the journal is closed.
+        """Delete the writer's row in the database.
 
-        If that fails, another process deletes the row some days later.
+        Called when the journal is closed. If that fails, another process deletes the row some days later.
         """
         if self._number == 0:
             return
@@ -120,9 +120,9 @@ class Committer:
             batch = {place: work for place, work in batch.items() if place not in outcomes}
 
     def _attempt(self, link: DatabaseLink, batch: Mapping[int, Request], *, exact: bool) -> GroupResults:
-        """Try to commit jobs, and return the results of the jobs that have ended.
+        """Try once to commit jobs, and return the outcomes of the jobs that need no other try.
 
-        After an error, no transaction is open.
+        If this raises, no transaction is left open.
         """
         connection = link.connection()
         try:
@@ -210,7 +210,7 @@ async def open_writer(thread: ConnectionThread[DatabaseLink], committer: Committ
 
 
 class PostgresWriter(GroupCommit[Group]):
-    """Carries out jobs, and commits them in groups. Made by `open_writer`."""
+    """Carries out jobs, and commits them in groups. Use `open_writer` to make one."""
 
     def __init__(self, thread: ConnectionThread[DatabaseLink], committer: Committer) -> None:
         super().__init__(GROUP_MAX)

@@ -1,7 +1,7 @@
 """Opens connections to Postgres, and replaces broken connections.
 
-A database session keeps nothing longer than one transaction: no prepared statements, settings or locks. So connections
-may go through a pooler that assigns connections per transaction.
+No prepared statement, setting or lock lasts longer than one transaction. So connections may go through a pooler that
+assigns connections per transaction.
 """
 
 import time
@@ -71,7 +71,7 @@ class Connection(psycopg.Connection[Any]):
 
     @property
     def local(self) -> str:
-        """The first statement of every transaction, which sets the settings of the transaction."""
+        """The statement that begins every transaction: it sets the settings of this transaction."""
         return LOCAL_17 if self.info.server_version >= 170_000 else LOCAL
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
@@ -107,7 +107,7 @@ def connect(address: DatabaseAddress, answer_seconds: float = ANSWER_SECONDS) ->
 class DatabaseLink:
     """A connection that is replaced if it breaks, and an estimate of the server's time.
 
-    Only one thread may use the link.
+    All calls must come from one thread.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class DatabaseLink:
         return self._connection
 
     def close(self) -> None:
-        """Close the connection. The link opens a new connection when it needs one."""
+        """Close the connection. The next use of the link opens a new one."""
         if self._connection is not None:
             self._connection.close()
 
@@ -177,7 +177,7 @@ _LOST = ("08", "57", "53300")
 
 
 def is_passing(error: psycopg.Error) -> bool:
-    """Return whether the transaction may succeed if it is retried."""
+    """Return whether an error is temporary: the same transaction may succeed if it is tried again."""
     if error.sqlstate is None:
         return isinstance(error, psycopg.OperationalError)
     return error.sqlstate in _PASSING or error.sqlstate.startswith("08")
@@ -242,9 +242,10 @@ class StatementBatch:
     def add_for(
         self, statement: str, rows: Iterable[Sequence[Any]], types: Sequence[str], *more: Any
     ) -> StatementResult:
-        """Add a statement for rows. `{rows}` in the statement stands for the rows. `more` are further values.
+        """Add a statement for many rows.
 
-        Without rows, add nothing.
+        The rows replace `{rows}` in the statement, and `more` are the values of its other parameters. If there are no
+        rows, nothing is added.
         """
         listed = list(rows)
         if not listed:

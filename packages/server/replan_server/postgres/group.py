@@ -1,8 +1,9 @@
 """The group of jobs that one transaction commits: their requests, and their changes in memory.
 
-A job names in advance the rows that it needs (`runtime.journal.rules.RunOperation`). So the transaction locks and reads
-everything for the whole group in a few statements. Then the jobs decide one after the other, in memory, on the locked
-rows. A job changes the group, or raises and changes nothing. At the end, all changes are written at once.
+A job is a change of one run. It names in advance the rows that it needs (`runtime.journal.rules.RunOperation`). So the
+transaction locks and reads the rows of the whole group in a few statements. Then one job after the other decides, in
+memory, what to write. A job changes the group, or raises and changes nothing. At the end, all changes are written at
+once.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ TenantDay = tuple[str, int]
 
 
 class Alone(NamedTuple, Generic[T]):
-    """A job that has its own transaction."""
+    """A job that needs a transaction of its own."""
 
     run: Callable[[Cursor, float], T]
     """The function of the job, which gets a cursor and the time."""
@@ -42,7 +43,7 @@ def size_of(work: Request) -> int:
 
 
 def writes_early(work: RunOperation[Any]) -> bool:
-    """Return whether a part of a job is written before the job decides."""
+    """Return whether the transaction must write a part of the job (a new run or texts) before the job decides."""
     return work.new is not None or any(entry.texts for entry in work.entries)
 
 
@@ -54,8 +55,8 @@ class Group:
     """The time, by the server's clock, after all locks were taken."""
     budget: HomeBudget
     totals: dict[TenantDay, Amount] | None = None
-    """The totals of the days; None if the totals are not locked. In this case, the limits are checked when the totals
-    are written.
+    """The total of each tenant and day; None if the totals are not locked. In this case, the limits are checked only
+    when the totals are written.
     """
     runs: dict[str, RunHead] = field(default_factory=dict)
     admitted: dict[str, RunHead] = field(default_factory=dict)
@@ -72,16 +73,16 @@ class Group:
     """The open questions of each run with a new summary, by the run's number; empty if the run has no open question."""
     posted: list[tuple[int, str, InboxItem]] = field(default_factory=list)
     booked: dict[TenantDay, Amount] = field(default_factory=dict)
-    """The amounts that this group adds to each tenant's total of a day."""
+    """The amounts by which this group changes the total of each tenant and day."""
     raised: dict[TenantDay, Amount] = field(default_factory=dict)
     """The part of `booked` that increases a total."""
     limited: dict[TenantDay, Amount] = field(default_factory=dict)
     """The part of `raised` that counts against the limits."""
     wakes: bool = False
-    """Whether hosts should look at the journal."""
+    """Whether hosts must be told to look at the journal, because there is new work."""
 
     def carry_out(self, work: RunOperation[T]) -> T:
-        """Let a job decide, and change the group. If the job raises, nothing changes."""
+        """Let a job decide, and add its changes to the group. If the job raises, the group stays unchanged."""
         if work.new is None:
             before = self.runs.get(work.run)
             if before is None:

@@ -53,7 +53,7 @@ _TALLY = (
 
 
 class PostgresCursors:
-    """The methods of `runtime.journal.port.Cursors`."""
+    """The part of the journal that implements `runtime.journal.port.Cursors`."""
 
     _run_alone: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]
     _snapshot: Callable[[Callable[[Cursor, float], T]], Awaitable[T]]

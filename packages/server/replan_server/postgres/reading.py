@@ -1,7 +1,7 @@
 """Reads from a Postgres journal outside of a group: rows, records, messages, due runs, and totals.
 
-When a host wakes a run, all queries are sent in one message, together with the end of the snapshot (`_last`). On a busy
-machine, each round trip may take long.
+On a busy machine, each round trip to the server may take long. So the queries for a run that a host wakes are sent in
+one message, together with the end of the snapshot (`_last`).
 """
 
 import hashlib
@@ -77,7 +77,7 @@ class Texts:
         self._size = 0
 
     def read(self, cursor: Cursor, digests: Iterable[bytes]) -> None:
-        """Read the texts that are not in the cache. Texts that the database does not have stay unknown."""
+        """Read those of the texts that are not in the cache. A text that the database does not have is skipped."""
         if self._size > SHARED_BYTES:
             self.known, self._size = {}, 0
         missing = [digest for digest in digests if digest not in self.known]
@@ -89,7 +89,7 @@ class Texts:
 
 
 class PostgresReader(StoreReader):
-    """Reads the database in the caller's transaction."""
+    """Reads the database in the transaction that the caller has begun."""
 
     def __init__(self, cursor: Cursor, now: float, texts: Texts | None = None) -> None:
         self._cursor, self.now, self._texts = cursor, now, texts or Texts()
@@ -200,7 +200,7 @@ class PostgresReader(StoreReader):
         return self._cursor.execute(statement, values).fetchall()
 
     def _last(self, *asked: tuple[str, Any]) -> list[StatementResult]:
-        """Return the results of some statements. The snapshot ends after these statements."""
+        """Run the last statements of a snapshot, and return their results. The snapshot ends in the same message."""
         batch = StatementBatch(self._cursor.connection)
         answers = [batch.add(*item) for item in asked]
         batch.add("ROLLBACK")
@@ -212,7 +212,7 @@ _ByRun = dict[int, list[Sequence[Any]]]
 
 
 def _by_run(rows: Iterable[Sequence[Any]]) -> _ByRun:
-    """Group rows by their first value, the number of a run. The returned rows do not have this value."""
+    """Group rows by their first value, which is the number of a run, and remove this value from the rows."""
     found: _ByRun = {}
     for number, *values in rows:
         found.setdefault(number, []).append(values)
@@ -253,7 +253,7 @@ def server_now(cursor: Cursor) -> float:
 
 
 def version(cursor: Cursor) -> int:
-    """Return a number that changes with every commit. The number is a hash of the ended transactions."""
+    """Return a number that changes with every commit. It is a hash of the list of ended transactions."""
     ((ended,),) = cursor.execute("SELECT pg_current_snapshot()::text").fetchall()
     return int.from_bytes(hashlib.sha256(str(ended).encode()).digest()[:8])
 

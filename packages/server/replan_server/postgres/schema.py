@@ -1,9 +1,9 @@
 """The tables of a Postgres journal, in their own schema, and the rights of the roles that use them.
 
 `runs` has the values that change with every append. The rows of `runs` have room for their next version, so an append
-changes no index. `due` and `unread` are indexed only for rows that a host must find. `asked` has the open questions
-that lists show. Events name their texts by hash. The table `named_texts` also has these hashes, so the database refuses
-to delete a needed text.
+changes no index. The indexes of the columns `due` and `unread` have only the rows that a host must find. The column
+`asked` has the open questions that lists show. Events name their texts by hash. The table `named_texts` repeats these
+hashes, so the database refuses to delete a text that an event names.
 
 `journal.version` is the version of the journal (`runtime.journal.port`).
 """

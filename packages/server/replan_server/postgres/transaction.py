@@ -3,8 +3,8 @@
 All processes take locks in the same order: texts by hash, runs by number, and then the totals of days. Statements are
 sent together, so a group of any size costs three round trips.
 
-The notices that wake hosts have no content. A host that misses a notice finds the work at its next poll. The listening
-connection must not go through a pooler, which would give its session to other clients.
+Notices wake the hosts, and have no content. A host that misses a notice finds the work when it polls the next time. The
+listening connection must not go through a pooler, which would give its session to other clients.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -121,7 +121,7 @@ class OverBudgetError(Exception):
 def lock(link: DatabaseLink, works: Sequence[RunOperation[Any]], budget: HomeBudget, *, exact: bool) -> Group:
     """Begin a transaction, lock and read the rows that the jobs need, and return the group.
 
-    With `exact`, the totals of the days are locked too. Raises `JournalNewer`, `psycopg.Error`.
+    With `exact`, the transaction also locks the totals of the days. Raises `JournalNewer`, `psycopg.Error`.
     """
     texts = {digest: text for work in works for digest, text in work.texts.items()}
     new = {work.new.run: work.new for work in works if work.new is not None}
@@ -214,9 +214,7 @@ def snapshot(link: DatabaseLink) -> Iterator[tuple[Cursor, float]]:
 
 
 def last_transaction(connection: Connection, writer: bytes) -> int:
-    """Return the number of the writer's last committed transaction.
-
-    Waits until an open transaction of the writer has ended.
+    """Wait until no transaction of the writer is open. Then return the number of its last committed transaction.
 
     Raises `psycopg.Error`.
     """
@@ -277,7 +275,7 @@ RETRY_SECONDS = 5.0
 
 
 class Listening:
-    """Wakes the hosts of a journal. Committed transactions notify the hosts, so `wake` does nothing."""
+    """Wakes the hosts of a journal. A committed transaction notifies the hosts by itself, so `wake` does nothing."""
 
     def __init__(self, address: DatabaseAddress) -> None:
         self._address = address
@@ -288,7 +286,10 @@ class Listening:
     async def listen(
         self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Call `callback` at every notice until the call is cancelled. While no notices can be received, hosts poll."""
+        """Call `callback` at every notice until the call is cancelled.
+
+        While the connection is broken, no notices arrive, and hosts only poll.
+        """
         task_status.started()
         reported = False
         while True:

@@ -1,6 +1,7 @@
 """Access to the server: one-time tokens, tokens of programs, and the sessions of browsers.
 
-Each secret has 256 random bits, and only its hash is stored. So looking up a hash needs no comparison in constant time.
+Each secret has 256 random bits, and only its hash is stored. Because a client cannot choose a hash, hashes need not be
+compared in constant time.
 """
 
 import hashlib
@@ -66,7 +67,7 @@ def with_sign_in(state: WebState, server: str, now: float) -> tuple[WebState, st
 
 
 def use_token(state: WebState, server: str, token: str, now: float) -> tuple[WebState, bool]:
-    """Return the state after the use of a one-time token, and whether the token was valid."""
+    """Return the state without a used one-time token, and whether the token was valid."""
     living, key = _not_expired(state.sign_ins, now), _at(server, token)
     if key not in living:
         return state, False

@@ -1,4 +1,4 @@
-"""The request of an AG-UI client (`RunAgentInput` of version 1.0), and its translation to orders and messages."""
+"""The request of an AG-UI client (`RunAgentInput` of version 1.0), translated to orders and messages of Replan."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -127,7 +127,7 @@ class AgUiInput(AgUiBody):
     def new_message(self, *, started: bool) -> AgUiMessage | None:
         """Return the message to send to the run; None if the user did not write the last message.
 
-        If `started` is set, the run was started for this conversation, so the first message is the problem.
+        With `started`, this conversation has started the run: the first message is then the problem, and is not sent.
         """
         own = [message for message in self.messages if message.role == "user"]
         if not own or own[-1] is not self.messages[-1] or (started and len(own) == 1):

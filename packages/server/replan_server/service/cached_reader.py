@@ -1,6 +1,6 @@
-"""Keeps the runs that a server has read, so that only new records are read.
+"""Keeps the runs that a server has read, so that it reads only new records.
 
-To fold is to compute a state from records.
+"To fold" means to compute a state from records.
 """
 
 from collections import OrderedDict
@@ -41,7 +41,7 @@ _FOLDS = trio.CapacityLimiter(1)
 
 @dataclass(slots=True)
 class _Kept:
-    """A run when it was last read, with some of its states."""
+    """A run as it was when it was last read, with its states after every `MARK` records."""
 
     created: float
     loaded: Loaded
@@ -75,7 +75,7 @@ class CachedReader(RunReader):
         self._views: OrderedDict[str, tuple[Any, str, RunResult]] = OrderedDict()
 
     async def read(self, run: str) -> Loaded:
-        """Return a run. Only records that were not read before are read."""
+        """Return a run. The journal is asked only for records that this reader has not read before."""
         return (await self._read(run)).loaded
 
     def takes_long(self, row: RunRow) -> bool:
@@ -100,7 +100,7 @@ class CachedReader(RunReader):
         return kept.loaded, pairs
 
     def view(self, run: str, kind: AnyKind, state: Any, status: str, with_inbox: Any = None) -> "RunResult":
-        """Return the result of a run in a state. The same object is returned until the state changes."""
+        """Return the result of a run in a state. As long as the state is the same, the same object is returned."""
         if with_inbox is not None and with_inbox is not state:
             return super().view(run, kind, state, status, with_inbox)
         kept_view = self._views.get(run)
@@ -129,7 +129,10 @@ class CachedReader(RunReader):
         return kept
 
     def _keep(self, run: str, kept: _Kept) -> None:
-        """Keep a run, unless another reader has kept more of it in the meantime. Drop other runs to make room."""
+        """Keep a run, unless another call has kept more records of it in the meantime.
+
+        If there is no room, drop other runs.
+        """
         before = self._kept.get(run)
         if before is None or before.created != kept.created or before.loaded.seq <= kept.loaded.seq:
             self._count += len(kept.loaded.records) - (0 if before is None else len(before.loaded.records))

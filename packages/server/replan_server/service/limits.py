@@ -13,7 +13,7 @@ Reason = Literal["unauthorized", "forbidden", "conflict", "too_many"]
 
 
 class RequestRefused(ReplanError):
-    """A request that is refused although its values are valid.
+    """The error for a request that is refused although its values are valid.
 
     `retry_after` is the number of seconds after which the client may try again; None if unknown.
     """
@@ -94,7 +94,7 @@ class Streams:
 
 
 class Place:
-    """One counted stream. The stream is counted until its `with` block ends or `free` is called."""
+    """One counted stream. It is counted until the `with` block of this object ends, or until `free` is called."""
 
     def __init__(self, free: Callable[[], None]) -> None:
         self._free: Callable[[], None] | None = free

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _Shared:
-    """A value that several streams share."""
+    """A value that is computed once for several streams."""
 
     lock: trio.Lock = field(default_factory=trio.Lock)
     version: int | None = None
@@ -31,7 +31,7 @@ class _Shared:
 
 
 class Hub:
-    """Wakes the streams when something was committed to the journal."""
+    """Wakes all open streams after a commit to the journal."""
 
     def __init__(self, journal: Journal[Any]) -> None:
         self._journal, self._version, self._listeners = journal, -1, 0
@@ -39,7 +39,7 @@ class Hub:
         self._shared: OrderedDict[Hashable, _Shared] = OrderedDict()
 
     async def watch(self) -> None:
-        """Check the journal for commits while any stream listens, until cancelled."""
+        """Check the journal for commits until cancelled. Nothing is checked while no stream is open."""
         while True:
             await trio.sleep(LOOK_SECONDS)
             if self._listeners:
@@ -55,10 +55,10 @@ class Hub:
             self._changed = trio.Event()
 
     async def ask_once(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return the value of `ask()`. After each commit, `ask` is called only once for all streams with the same key.
+        """Return the result of `ask()`.
 
-        Only streams may call this method, because the journal is watched only while streams are open. Errors of `ask`
-        are raised.
+        After each commit, only the first stream with a key calls `ask`; the others get the same result. Only streams
+        may call this method, because the journal is watched only while streams are open. Errors of `ask` are raised.
         """
         shared = self._shared.setdefault(key, _Shared())
         self._shared.move_to_end(key)

@@ -42,8 +42,8 @@ def hash_key(key: str, who: Principal, action: str, *, place: str) -> str:
 async def answer_question(service: Service, question: str, text: str | None, *, via: Via) -> AnswerReceipt:
     """Post a program's answer to the question `RUN/ID`, or a decline if `text` is None.
 
-    `via` is the way in which the answer came. Raises `RequestRefused` for a question that only a person may answer, and
-    if another answer was posted first. Raises the other errors of `Engine.answer`.
+    `via` is the way in which the answer came. Raises `RequestRefused` if only a person may answer the question, or if
+    somebody has posted another answer before. Raises the other errors of `Engine.answer`.
     """
     engine = service.engine
     try:
@@ -56,7 +56,7 @@ async def answer_question(service: Service, question: str, text: str | None, *, 
 
 
 async def tell(service: Service, who: Principal, run: str, text: str, kind: str, *, key: str = "") -> Posted:
-    """Post a note or a requirement. If the message reopens a run that had ended, a driver resumes the run.
+    """Post a note or a requirement. If the message reopens a run that had ended, the run is resumed.
 
     `key` is a hashed idempotency key. Raises `RequestRefused` if another message came with the same key, and the errors
     of `Engine.tell`.

@@ -1,7 +1,8 @@
 """The operations that programs can call, in one table. The HTTP API and the MCP tools are made from this table.
 
-An operation has an HTTP address, an MCP tool, or both. The `function` of an operation serves both. If `function` is
-None, only one interface has the operation and implements it. For example, only the HTTP API has a stream of records.
+An operation has an HTTP address, an MCP tool, or both, which then call the same `function`. If `function` is None, only
+one of the two interfaces has the operation, and implements it itself. For example, only the HTTP API has a stream of
+records.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -51,9 +52,9 @@ class McpOperation:
     destroys: bool = False
     """Whether a call may end something permanently, or act outside of Replan."""
     calls_tools: bool = False
-    """Whether a call may lead to calls of the tools of an execution."""
+    """Whether a call may make an execution call its tools."""
     idempotent: bool = True
-    """Whether a second call with the same arguments changes nothing more."""
+    """Whether a second call with the same arguments changes nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,7 +1,7 @@
 """Orders of clients to plan a problem, to execute a plan and to fork a run.
 
 A client sends text, bytes and names. Names refer to workflows, policies, models and tool sets in the server's config
-file. A path, an address, a plug-in or a prompt is never taken from a client.
+file. The server never accepts a path, an address, a plug-in or a prompt from a client.
 """
 
 import os

@@ -20,7 +20,7 @@ PLACE_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The words of one interface. In messages, these words replace the words of the command line."""
+    """The words of one interface (HTTP or MCP). In error messages, they replace the words of the command line."""
 
     noun: str
     """The noun for the name of a sent value, such as `key`."""
@@ -58,7 +58,10 @@ MCP = Terms(
 
 
 def in_terms(error: ReplanError, terms: Terms) -> ReplanError:
-    """Return an error in the words of a client's interface. Most errors stay unchanged."""
+    """Return an error in the words of a client's interface.
+
+    An error without words of the command line is returned unchanged.
+    """
     match error:
         case RunNotFound() if error.run:
             return RunNotFound("", cause=f"{error} ({terms.runs} lists the runs)")

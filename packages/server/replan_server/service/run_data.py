@@ -1,4 +1,4 @@
-"""Data for the page of a run, made from the run's state: messages, budget bars, demands, forms, parts of long lists.
+"""Makes the data for the web page of a run from its state: messages, budget bars, demands, forms, parts of long lists.
 
 Pure.
 """
@@ -38,7 +38,7 @@ class ShownMessage:
     question: str = ""
     """The question, in words; empty for a message that answers no question."""
     seen: bool = True
-    """Whether a prompt contained the message; for an answer, whether a record contains it."""
+    """Whether a prompt has contained the message. For an answer: whether a record contains the answer."""
     who: str = "you"
     """Who wrote the message: the name of a person, `a program`, or `you` for the user of the page."""
     way: str = ""
@@ -171,10 +171,10 @@ Form = AnswerForm | Literal["review"]
 def with_form(question: Mapping[str, Any]) -> dict[str, Any]:
     """Return a question with readable texts, and with the keys that its form needs.
 
-    `form` is the kind of the form. `picks` has each choice with its effect. `hint` has the possible answers in words.
-    `outline` has lines about an artifact under review, if a kind makes lines for it. `edits` says whether the artifact
-    is a plan that can be edited. `declines` says whether a decline has an effect that no choice has. `reminders` has
-    lines about the question's reminders. `version` is the hash of `version_of`.
+    `form` is the kind of the form. `picks` has each choice with its effect. `hint` says which answers are possible.
+    `outline` has lines about an artifact under review; it is empty if no kind makes such lines. `edits` says whether
+    the artifact is a plan that can be edited. `declines` says whether a decline has another effect than every choice.
+    `reminders` has lines about the question's reminders. `version` is the hash of `version_of`.
     """
     schema = question["answer_schema"]
     any_text = _question_form(question) == "text" and "description" not in schema
@@ -209,7 +209,10 @@ def _outline(artifact: str) -> Sequence[Line]:
 
 
 def version_of(question: Mapping[str, Any]) -> str:
-    """Return a hash of the question. A form sends this hash back, so an answer to an outdated question is refused."""
+    """Return a hash of the question.
+
+    A form sends this hash with the answer. So the server can refuse an answer to a question that has changed.
+    """
     stable_fields = {
         name: value for name, value in question.items() if name not in ("until", "asked_people", "follows")
     }
@@ -293,7 +296,7 @@ def _rows(tree: LineTree) -> int:
 
 
 def _cut(tree: LineTree, position: int, begin: int, end: int) -> tuple[LineTree | None, int]:
-    """Return the shown part of a tree, and the number of the row after it.
+    """Return the part of a tree that the page shows, and the number of the next row.
 
     `position` is the number of the tree's top row.
     """

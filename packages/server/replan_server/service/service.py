@@ -1,4 +1,4 @@
-"""The state that all interfaces of a server share: the runs of a home, and what its clients may do.
+"""The state that all interfaces of a server share: the runs of a home, and the rights of its clients.
 
 A request can resume a run that hosts do not resume by themselves, or wait until a run rests (`is_at_rest`).
 """
@@ -31,7 +31,7 @@ WAITING_MAX = 100
 async def _resume_requested(
     engine: Engine, runs: trio.MemoryReceiveChannel[str], *, stop: Stop, report: Report
 ) -> None:
-    """Drive each run whose id is received. When a stop is requested, park all these runs."""
+    """Drive each run whose id arrives in the channel. When a stop is requested, park all these runs."""
     driven_runs: set[str] = set()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_close_at, stop, runs)
@@ -106,13 +106,16 @@ class Service:
         await trio.to_thread.run_sync(Starts(self.store.folder).add, who.client, start)
 
     async def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
-        """Change the store (`Store.change`) in a thread, because another process may hold the lock."""
+        """Change the store (`Store.change`).
+
+        This happens in a thread, because it may wait for another process that holds the lock.
+        """
         return await trio.to_thread.run_sync(partial(self.store.change, work))
 
     def go_on(self, run: str) -> bool:
-        """Make this server resume a run that hosts do not resume by themselves.
+        """Ask this server to resume a run that hosts do not resume by themselves.
 
-        Return False if this server drives no runs.
+        Return False if this server drives no runs, otherwise True.
         """
         if self.waiting is None:
             return False
@@ -139,7 +142,7 @@ class Service:
     def has_token(self, who: Principal) -> bool:
         """Return whether the token of a program is still valid.
 
-        An open stream ends when its token is no longer valid.
+        Open streams use this to end when their token is revoked.
         """
         return who.token in {token.digest for token in self.store.read().tokens.values()}
 

@@ -70,7 +70,7 @@ async def start_fork(service: Service, who: Principal, origin: str, wanted: Fork
 
 
 async def _start(service: Service, who: Principal, begin: Begin, *, run: str = "", mark: str = "") -> str:
-    """Record the start of a run, if the client may start one more."""
+    """Record the start of a run if the limits allow the client one more run."""
     name = run or new_run_id()
     async with service.starting:  # So two simultaneous requests cannot both take the last place.
         await _check_room(service, who)
@@ -103,7 +103,7 @@ def prepare_of_kind(
 
     Raises `UsageProblem` if the order cannot be carried out.
 
-    With `may_take_long`, the kind may read many files, so call this function in a thread.
+    If the kind has `may_take_long`, it may read many files, so call this function in a thread.
     """
     engine = service.engine
     return interface.prepare(order, OrderContext(service.offer, engine.registry, engine.environment, may_take_long))
@@ -115,9 +115,10 @@ def prepare_execution(service: Service, order: ExecutionOrder) -> PreparedRun:
 
 
 async def go_on(service: Service, who: Principal, run: str) -> bool:
-    """Resume a run for a client. Return whether this server drives runs.
+    """Resume a run for a client.
 
-    The run counts as started by the client. Raises `RequestRefused` if the client has too many runs under way.
+    The run then counts as started by this client. Return False if this server drives no runs, otherwise True. Raises
+    `RequestRefused` if the client has too many runs under way.
     """
     async with service.starting:
         if (await service.engine.journal.row(run)).status not in UNDER_WAY:
@@ -146,7 +147,10 @@ def _run_of_key(key: str) -> str:
 
 
 def mark_of(order: str) -> str:
-    """Return the hash of an order. Repeated orders with one idempotency key are compared by their hashes."""
+    """Return the hash of an order.
+
+    It shows whether a repeated request with the same idempotency key has the same order.
+    """
     return hashlib.sha256(order.encode()).hexdigest()
 
 

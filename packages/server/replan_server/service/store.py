@@ -1,8 +1,8 @@
 """The stored data of a home's servers: tokens (`web.json`), and the runs that clients have started (`starts.sqlite3`).
 
 `web.json` has hashes of tokens, never the tokens. Processes change the file under a lock, so `replan token` and `replan
-serve --sign-in` work while a server runs. The lists in the file are bounded. Data that grow with use are in the
-database.
+serve --sign-in` work while a server runs. The lists in the file are bounded. Data without a fixed bound are in the
+database instead.
 """
 
 import fcntl
@@ -87,9 +87,10 @@ class Store:
         return self._known[1]
 
     def change(self, work: Callable[[WebState], tuple[WebState, T]]) -> T:
-        """Call `work` with the content. Durably write the first value that `work` returns, and return the second value.
+        """Call `work` with the content of the file.
 
-        No other process changes the file in the meantime. Raises the errors of `read`, and `OSError`.
+        `work` returns the new content, which is written durably, and a value, which is returned. No other process
+        changes the file in the meantime. Raises the errors of `read`, and `OSError`.
         """
         lock = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -152,7 +153,7 @@ class Starts:
         return tuple([Start(*row) for row in rows])
 
     def add(self, client: str, start: Start) -> None:
-        """Store a start durably, and delete the starts that exceed the limits.
+        """Store a start durably, and delete old starts that exceed the limits of the database.
 
         Raises `UsageProblem` for a damaged file.
         """

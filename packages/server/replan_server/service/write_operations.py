@@ -124,7 +124,7 @@ async def undo(request: ProgramRequest) -> Mapping[str, Any]:
 
 
 async def cancel(request: ProgramRequest) -> Mapping[str, Any]:
-    """Cancel a run. If the run is cancelled already, nothing changes."""
+    """Cancel a run. A run that is cancelled already stays unchanged."""
     shown_by = request.terms.result.format(run=request.run)
     return {"run_id": request.run, "cancelled": await messages.cancel(request.service, request.run, shown_by=shown_by)}
 

@@ -1,7 +1,9 @@
-"""Signed links (HMAC-SHA256) with which one person answers one question, and the confirmation of an approval. Pure.
+"""Signed links (HMAC-SHA256), with each of which one person answers one question, and codes that confirm an approval.
 
-A link names its person, its question and its expiry. The journal ensures that a link is used only once: each question
-has its own id, and the first answer counts.
+Pure.
+
+A link contains its person, its question and its expiry. A second use of a link has no effect: each question has its own
+id, and the journal accepts only the first answer.
 """
 
 import base64
@@ -67,7 +69,7 @@ def read_link(answering: Answering | None, token: str, now: float) -> AnswerLink
 def check_person(answering: Answering, link: AnswerLink, *, people_only: bool, asked: Collection[str] = ()) -> None:
     """Raise `LinkRefused` if the link's person may not answer its question now.
 
-    `asked` has the names of the people who have been asked so far; it is empty if everybody is asked.
+    `asked` has the names of the people who have been asked so far; it is empty if everybody may answer.
     """
     person = answering.people.get(link.person)
     if person is None or not person.may_answer(people_only=people_only):
@@ -96,7 +98,7 @@ def _confirmation(until: int, token: str, answer: str) -> bytes:
 
 
 def _mac(key: bytes, use: str, payload: bytes) -> bytes:
-    """Return the signature of bytes for one use. A signature is not valid for another use."""
+    """Return the signature of bytes for one purpose. A signature is not valid for any other purpose."""
     return hmac.new(key, f"replan {use}\n".encode() + payload, hashlib.sha256).digest()
 
 

@@ -47,7 +47,7 @@ class OutgoingMessage:
     at: float
     """When the record was appended (UTC seconds since 1970)."""
     body: bytes
-    """The content. A repeated message has the same bytes."""
+    """The content. If a message is repeated, the bytes are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Notification:
     event: WebhookEvent
     data: Mapping[str, Any]
     asking: Asking | None = None
-    """The reason for a message about a question; None if the record is not about a question."""
+    """The reason why the record leads to a message about a question; None if the record is not about a question."""
     people_only: bool = False
     """Whether no program may answer the question."""
     asked_people: tuple[str, ...] = ()
@@ -132,7 +132,7 @@ class Webhook:
     def gets(self, notification: Notification) -> bool:
         """Return whether the webhook gets a message.
 
-        If the webhook has readers and people are asked, at least one reader must be asked.
+        If the webhook has readers and only certain people are asked, at least one of the readers must be asked.
         """
         if notification.event not in self.entry.events:
             return False
@@ -172,7 +172,7 @@ def message_about(record: Record[Any], about: About, webhook: Webhook, redactor:
 
 
 def without_closed(records: Sequence[Record[Any]]) -> list[Record[Any]]:
-    """Return the records, except the reminders of questions that later records of the list close."""
+    """Return the records without reminders of questions that a later record in the list closes."""
     closed: set[str] = set()
     kept: list[Record[Any]] = []
     for record in reversed(records):

@@ -3,9 +3,9 @@
 Messages of webhooks are signed as Standard Webhooks defines, and then posted. Senders of installed distributions get
 the same messages.
 
-For each run, a cursor in the journal marks the last record whose message was accepted or given up. A receiver that is
-down delays only its own messages. Only one of the processes that share a journal posts to a webhook at a time. If this
-process dies between posting a message and moving the cursor, the message is posted again with the same id.
+For each run, a cursor in the journal marks the last record whose message was accepted or given up. A receiver that does
+not answer delays only its own messages. Of all processes that share a journal, only one at a time posts to a webhook.
+If this process dies between posting a message and moving the cursor, the message is posted again with the same id.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -176,7 +176,7 @@ def by_plugin(name: str, entry: SenderEntry) -> Channel:
 
 
 class Sender:
-    """Sends the messages of one webhook of a home, or of one sender of a distribution."""
+    """Sends the messages of one webhook in the settings, or of one sender of an installed distribution."""
 
     def __init__(
         self, journal: Journal[Any], webhook: Webhook, environment: Mapping[str, str], channel: Channel
@@ -196,7 +196,7 @@ class Sender:
         self._failing, self._gone = False, False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Send until cancelled. Errors are logged, not raised: no run may fail because of a message."""
+        """Send until cancelled. Errors are logged, not raised, so that no run fails because of a message."""
         async with AsyncExitStack() as stack:
             try:
                 post = await stack.enter_async_context(self._channel.open())
@@ -291,7 +291,7 @@ class Sender:
             self._version = -1
 
     async def _move_cursor(self, run: str, seq: int) -> bool:
-        """Move the cursor behind a record. Return False if another process holds the cursor now."""
+        """Move the cursor behind a record. Return False if another process holds the cursor now, otherwise True."""
         self._failures.pop(run, None)
         self._again.pop(run, None)
         if not await self._cursor.move({run: seq}):

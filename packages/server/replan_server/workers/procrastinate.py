@@ -1,8 +1,8 @@
 """Assigns runs to one worker with the job queues of Procrastinate.
 
-Procrastinate's `JobManager` awaits only its connector, and the connector of this module runs on its own thread. So
-`JobManager` works under trio without an asyncio event loop. The worker loop of Procrastinate is not used, because it
-would fetch more jobs than the worker has free slots.
+Procrastinate's `JobManager` waits only for its connector, and the connector of this module runs its statements on a
+thread. So `JobManager` works under trio, without an asyncio event loop. The worker loop of Procrastinate is not used,
+because it would fetch more jobs than the worker has free slots.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection
@@ -125,7 +125,7 @@ class ProcrastinateDispatcher:
         return None
 
     async def finish(self, job: Job) -> None:
-        """Implement `Dispatcher.finish`. If the job does not exist any more, do nothing."""
+        """Implement `Dispatcher.finish`. If the job does not exist any more, nothing happens."""
         await self._thread.do(partial(in_transaction, partial(_delete, job.id)))
 
     async def sweep(self, limit: int, *, dead: Dead, kinds: Formats | None, skip: Collection[str]) -> int:

@@ -2,7 +2,7 @@
 
 The tables are in their own schema, `replan_jobs`, so another Procrastinate in the same database is not touched. The
 trigger fires if a run without a driver becomes due or gets a message. The trigger makes the job in the same
-transaction. A job is only a hint, so an error in making a job does not fail the transaction. The server only logs a
+transaction. A job is only a hint: if making a job fails, the transaction goes on, and the database server logs a
 warning.
 """
 
@@ -89,8 +89,8 @@ def stamp() -> tuple[int, ...]:
 def make(connection: Connection, place: str) -> Rights:
     """Make the tables and the trigger if they are missing, or replace those of an earlier release.
 
-    A lost job does no harm. Return the rights to the tables. Raises `psycopg.Error`, and `JournalUnreadable` if the
-    role may not make tables.
+    Jobs that are lost in this way do no harm. Return the rights to the tables. Raises `psycopg.Error`, and
+    `JournalUnreadable` if the role may not make tables.
     """
     for attempt in range(TRIES):
         try:
