@@ -92,13 +92,13 @@ class RecordStream(Generic[T]):
 GRACE_SECONDS = 10.0
 """How long `park` waits for replies in flight, in seconds."""
 LEAVE_SECONDS = 1.5
-"""If a run's `async with` block is left early, how long the run waits for replies in flight, in seconds.
+"""How long a run waits for replies in flight after its `async with` block is left early, in seconds.
 
 Parking the run then takes at most half a second more.
 """
 
 LOOK_SECONDS = 0.25
-"""How often a run that waits for `ask` checks whether somebody else has answered, in seconds."""
+"""The seconds between two checks of whether somebody else has answered, while a run waits for `ask`."""
 
 R = TypeVar("R", bound=RunResult)
 R_co = TypeVar("R_co", bound=RunResult, covariant=True)

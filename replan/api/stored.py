@@ -43,7 +43,7 @@ class RunSummary:
     outcome: str
     """How the run ended; empty before its end."""
     question: str | None
-    """The id of the run's first open question, as `answer` takes it; None if the run has no open question."""
+    """The id (`RUN/ID`) of the run's first open question; None if the run has no open question."""
     created: datetime
     updated: datetime
     waiting_since: datetime | None

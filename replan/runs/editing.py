@@ -53,7 +53,10 @@ class EditRejected(UsageProblem):
 
     @property
     def demands(self) -> tuple[Finding, ...]:
-        """The findings, if all are about dropped demands, which a person may agree to; otherwise empty."""
+        """The findings if all of them are about dropped demands; otherwise empty.
+
+        A person may agree to drop the demands.
+        """
         dropped = tuple(item for item in self.findings if item.code == Code.EDIT_DROPS_DEMAND)
         return dropped if len(dropped) == len(self.findings) else ()
 

@@ -68,8 +68,8 @@ class ForkRequest:
     workflow: str | None = None
     """The workflow of the fork's new records; None if it does not change."""
     policy: str | None = None
-    """The policy of the fork's new records. None uses the policy of the new workflow; if the workflow does not change,
-    of the run.
+    """The policy of the fork's new records. None uses the policy of the new workflow, or of the run if the workflow
+    does not change.
     """
     changes: Changes = field(default_factory=Changes)
     """The limits and the model of the fork."""

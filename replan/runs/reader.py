@@ -92,10 +92,10 @@ def status_of(row: RunRow, *, hosted: bool = False, with_inbox: "RunState[Any] |
     """Return a run's status for people: `running`, `waiting`, `parked`, `finished` or `moved`.
 
     If the driver of a run was killed, the run's row still says `running`. The status of such a run is `parked`. With
-    `hosted`, the status is `running`, because a host will continue the run. A `waiting` run has the same status as soon
-    as all its questions are answered. `with_inbox` is the common part of the run's state after the messages in its
-    inbox. A run that was moved to another journal is `moved`. The row of a child run says `parked` while its parent run
-    drives it, so that no host drives it; its status is `running`.
+    `hosted`, the status is `running`, because a host will continue the run. By the same rule, a `waiting` run whose
+    questions are all answered is `parked` or `running`. `with_inbox` is the common part of the run's state after the
+    messages in its inbox. A run that was moved to another journal is `moved`. The row of a child run says `parked`
+    while its parent run drives it, so that no host drives it; its status is `running`.
     """
     if place_moved_to(row.owner) is not None:
         return "moved"

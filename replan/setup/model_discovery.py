@@ -17,7 +17,7 @@ from runtime.core.errors import UsageProblem
 from runtime.models.providers import PROVIDERS, Provider
 
 PROBE_SECONDS = 0.3
-"""The longest time for which all local servers together are waited for, in seconds."""
+"""The longest wait for the answers of all local servers together, in seconds."""
 LIST_BYTES_MAX = 1_000_000
 """The largest number of bytes that are read from a list of models."""
 SHOWN_MAX = 3

@@ -196,12 +196,12 @@ def registry(
 ) -> Registry:
     """Return the registry of all guards and generators: built-in, installed, in `files`, and in the other arguments.
 
-    If several plug-ins have the same name, a passed plug-in replaces a plug-in in a file, which replaces an installed
-    plug-in.
+    If several plug-ins have the same name, a plug-in in `guards` or `generators` replaces a plug-in in a file. A
+    plug-in in a file replaces an installed plug-in.
 
     An installed plug-in that cannot be used raises `UsageProblem` when the guard is made or the generator is looked up.
 
-    Raises: UsageProblem: a plug-in that is passed or in a file has a built-in name. If such a name were allowed, a
+    Raises: UsageProblem: a plug-in in an argument or in a file has a built-in name. If such a name were allowed, a
     resume that lacks the plug-in would silently use the built-in one. Also the errors of `_load_plugin_files`.
     """
     own = _load_plugin_files(files)

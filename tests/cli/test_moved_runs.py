@@ -187,7 +187,7 @@ def test_a_run_that_is_open_driven_or_elsewhere_is_refused_by_name(replan, home,
 @pytest.mark.parametrize(
     "refused",
     [
-        (["--delete"], ["--delete: this option needs an option that chooses runs", "--run RUN"], 2),
+        (["--delete"], ["--delete: this option needs another option that chooses runs", "--run RUN"], 2),
         (["--run", "k7m2x9qa", "--ended"], ["--run: this option cannot be used with --older-than or --ended"], 2),
         (["--run", "k7m2x9qa"], ["no run 'k7m2x9qa'"], 8),
         (["sqlite:a", "sqlite:b"], ["more than two journals"], 2),

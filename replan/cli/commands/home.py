@@ -119,7 +119,7 @@ def copy(
     choice = RunChoice(names, before, ended=ended)
     if delete and choice == RunChoice():
         hint = "add --older-than 30d, --ended or --run RUN"
-        raise UsageProblem("this option needs an option that chooses runs", place="--delete", hint=hint)
+        raise UsageProblem("this option needs another option that chooses runs", place="--delete", hint=hint)
     source = urls[0] if len(urls) == 2 else journal_url()
     return copy_between(source, urls[-1], choice, delete=delete, as_json=as_json)
 

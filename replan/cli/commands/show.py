@@ -252,7 +252,7 @@ def log(invocation: Invocation, run_id: str | None, *, last: bool, follow: bool,
 
 
 FOLLOW_SECONDS = 0.25
-"""How often `log --follow` reads new records from the journal, in seconds."""
+"""The seconds between two reads of the journal by `log --follow`."""
 
 
 async def _read_records(reader: RunReader, name: str | None) -> tuple[AnyKind, list[Record[Any]]]:
