@@ -1,1 +1,4 @@
-"""Guards: total functions from an artifact and a context to a verdict. They never raise, whatever the input."""
+"""Guards: functions that judge an artifact in its context and return a verdict.
+
+A guard never raises, whatever the input.
+"""

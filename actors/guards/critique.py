@@ -3,9 +3,9 @@
 `critique_valid`: a critique has an assessment and at least one remark.
 
 `follows_critique`: the final plan takes the critique into account. The guard cannot understand a critique, so it makes
-three checks. A plan that equals its draft, apart from white space and case, is an error. A plan that differs from its
-draft only in words is a warning. An unchanged step that the critique names under certain headings is also a warning,
-because the model may have a reason to keep it.
+three checks. It is an error if the plan equals its draft, apart from white space and case. It is a warning if the plan
+differs from its draft only in names and descriptions. It is also a warning if the critique criticises a step and the
+plan has this step unchanged, because the model may have a reason.
 """
 
 import re
@@ -47,11 +47,11 @@ _WORD = re.compile(r"[\w-]+")
 
 
 def _judge_revised_plan(artifact: Artifact, context: Context) -> Verdict:
-    """Judge whether a final plan takes the critique of its draft into account.
+    """Return the verdict of `follows_critique` on a final plan.
 
     The critique and the draft are the results of the required steps with the roles `critique` and `plan`. If several
-    steps have a role, the last of them is used. If the critique or the draft is missing, the plan passes with a
-    warning.
+    required steps have the same role, the last result is used. If the critique or the draft is missing, the plan passes
+    with a warning.
     """
     value = artifact.value
     if isinstance(value, Unreadable):
@@ -102,7 +102,7 @@ def _is_same(draft: Any, before: Plan | None, final: Any, after: Plan | None) ->
 
 
 def _compared_content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
-    """Return the parts of a plan to compare, with white space and case normalised.
+    """Return the parts of a plan that the guard compares, with white space and case normalised.
 
     With `words`, the goal's text and the names and descriptions of steps are included.
     """
@@ -117,7 +117,7 @@ def _compared_content(plan: Plan, *, words: bool = True) -> tuple[Any, ...]:
 
 
 def _fold_value(value: Any) -> Any:
-    """Return a text, or each text of a set, with white space and case normalised. Other values are unchanged."""
+    """Normalise white space and case in a text or in each text of a set. Return any other value unchanged."""
     if isinstance(value, str):
         return fold_space(value).casefold()
     return frozenset(fold_space(item).casefold() for item in value) if isinstance(value, frozenset) else value

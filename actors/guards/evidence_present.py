@@ -1,8 +1,9 @@
 """`evidence_present`: a strategy or a plan relies only on files, interfaces and tests that recon found.
 
-The guard looks in recon for the names in a strategy's `evidence` and in a plan's `initial_state`. In a plan, only words
-with the form of a program's name are compared, such as `src/app.py`, `Cart::add` or `parse()`. Recon has a name if one
-of its items contains the name, apart from white space and case. The names of files that a step makes are not compared.
+Recon is the step that extracts names and quotes from the problem's text. The guard looks in recon's items for each name
+in a strategy's `evidence` and in a plan's `initial_state`. In a plan, only words that look like names in a program are
+looked up, such as `src/app.py`, `Cart::add` or `parse()`. A name is found if an item contains it, apart from white
+space and case. Names in the effects of a step are not looked up.
 """
 
 import re
@@ -60,7 +61,7 @@ def _judge_evidence(artifact: Artifact, context: Context) -> Verdict:
 
 
 def _names_in(text: str) -> Iterator[str]:
-    """Yield the words of a text that have the form of a name in a program, without line numbers."""
+    """Yield the words of a text that look like names in a program. A line number at the end of a word is removed."""
     for word in _WORD.findall(text[:ITEMS_MAX]):
         name = _PLACE.sub("", word.strip(".:")).removeprefix("file:")
         if _NAME.fullmatch(name):
@@ -108,7 +109,7 @@ def _missing_evidence(claimed: Iterable[tuple[str, str]], recon: Mapping[str, An
 def _occurs_in(name: str, text: str) -> bool:
     """Return whether a text contains a name as a whole word.
 
-    If the name is a part of `OCCURRENCES_MAX` longer words, the search ends, and the name counts as found.
+    The search gives up after `OCCURRENCES_MAX` longer words that contain the name, and then returns true.
     """
     start = text.find(name)
     for _ in range(OCCURRENCES_MAX):

@@ -1,4 +1,4 @@
-"""Code that the guards share: schemas and checks of artifacts' fields, and access to the results of other steps."""
+"""Code that guards share: schemas of artifacts, checks of their fields, and access to the results of other steps."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -27,7 +27,7 @@ def fold_space(text: str) -> str:
 
 
 def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]) -> None:
-    """Raise `UsageProblem` for a setting that is not in `known`, and for a value that is not a list of names."""
+    """Raise `UsageProblem` if a setting's name is not in `known`, or if its value is not a list of names."""
     for key, value in config.items():
         place = f"guard_config of {guard}: {key}"
         if key not in known:
@@ -44,7 +44,7 @@ def check_settings(guard: str, config: Mapping[str, Any], known: Collection[str]
 
 
 def without_settings(name: str, guard: Guard) -> PureGuardFactory:
-    """Return the factory of a guard that has no settings. The factory can be sent to another process."""
+    """Return the factory of a guard that has no settings. The factory can be pickled."""
     return partial(_make_without_settings, name, guard)
 
 
@@ -56,9 +56,8 @@ def _make_without_settings(name: str, guard: Guard, config: Mapping[str, Any]) -
 class Fields:
     """Checks the fields of one artifact.
 
-    Each method call is one check. A check passes or adds findings, and never raises.
-
-    `values` is the artifact's JSON object; None if the artifact has no object.
+    Each call of a method is one check, except `optional`. A check never raises; it passes or adds findings. `values` is
+    the artifact's JSON object; None if the artifact is not a JSON object.
     """
 
     def __init__(self, guard: str, artifact: Artifact) -> None:
@@ -81,7 +80,7 @@ class Fields:
             self.values = value.value
 
     def check(self, findings: Iterable[Finding]) -> None:
-        """Count one check with its findings. The check passes if no finding is an error."""
+        """Count one check, and add its findings. The check passes if no finding is an error."""
         collected = list(findings)
         self._findings += collected
         self._checks += 1
@@ -238,7 +237,7 @@ def _type_name(value: Any) -> str:
 
 
 def quote_text(text: str) -> str:
-    """Return the text as a message shows it: quoted, and cut if it is long."""
+    """Return the text in the form for messages: in quotes, and cut if it is long."""
     return repr(shorten(text, SHOWN_MAX))
 
 
@@ -282,7 +281,7 @@ def _with_open_questions(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def analysis_schema(languages: Collection[str] = ()) -> dict[str, Any]:
-    """Return the schema of an analysis. `languages` are the allowed languages; empty allows all languages."""
+    """Return the schema of an analysis. `languages` are the allowed languages; if empty, all languages are allowed."""
     return _with_open_questions(
         {
             "problem_type": choice(PROBLEM_TYPES),
@@ -336,7 +335,7 @@ CRITIQUE_SCHEMA = _with_open_questions(
 
 
 def dependency(context: Context, role: str) -> Mapping[str, Any] | None:
-    """Return the JSON object of the last dependency with this role. Dependencies without a JSON object are skipped."""
+    """Return the last JSON object that a required step with this role made; None if there is none."""
     roles = context.settings.get("roles", {})
     values = [artifact.value for step, artifact in context.dependencies.items() if roles.get(step) == role]
     objects = [value.value for value in values if isinstance(value, Parsed) and isinstance(value.value, dict)]
@@ -344,7 +343,7 @@ def dependency(context: Context, role: str) -> Mapping[str, Any] | None:
 
 
 def object_of(artifact: Artifact) -> tuple[dict[str, Any] | None, list[Finding]]:
-    """Return an artifact's JSON object, or None and the error about the missing object."""
+    """Return an artifact's JSON object and no finding, or None and the error that the artifact is not a JSON object."""
     value = artifact.value
     if isinstance(value, Unreadable):
         return None, [Finding(code=value.code, message=value.message)]
@@ -354,7 +353,7 @@ def object_of(artifact: Artifact) -> tuple[dict[str, Any] | None, list[Finding]]
 
 
 def warn_nothing_to_compare(guard: str, what: str) -> Verdict:
-    """Return a warning for a guard whose step does not require the result that the guard compares."""
+    """Return a passing verdict with a warning: the guard compared nothing, because no required step made `what`."""
     message = f"{guard} compared nothing, because no required step made {what}"
     return verdict_of(guard, [Finding(code=Code.NOTHING_TO_COMPARE, message=message, severity="warning")])
 
@@ -362,7 +361,10 @@ def warn_nothing_to_compare(guard: str, what: str) -> Verdict:
 def verdict_of(
     guard: str, findings: Sequence[Finding], checks: int = 1, facts: Mapping[str, Any] | None = None
 ) -> Verdict:
-    """Return the verdict: passed if no finding is an error. The score is the share of the `checks` without an error."""
+    """Return the guard's verdict, which passes if no finding is an error.
+
+    The score is the share of the `checks` without an error.
+    """
     errors = {finding.where for finding in findings if finding.severity == "error"}
     score = 1.0 if not errors else max(0.0, min(0.99, 1 - len(errors) / max(1, checks)))
     return Verdict(
@@ -378,16 +380,16 @@ def comparable_name(name: str) -> str:
 def normalize_name(name: str) -> str:
     """Return the letters and digits of a name, in lower case.
 
-    Names with different white space or punctuation give equal texts.
+    So names that differ only in white space, punctuation or case become equal.
     """
     return "".join(sign for sign in name.casefold() if sign.isalnum())
 
 
 def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> list[Finding]:
-    """Return the findings. If the run was given facts, the findings with the code `code` become warnings.
+    """Return the findings. If the context has `given` facts, findings with the code `code` become warnings.
 
-    Such a run plans the remaining part of an execution. The start and goal of such a run are given, and a part of the
-    work is done.
+    A run with `given` facts plans the rest of an interrupted execution, so the plan need not repeat the work that is
+    done.
     """
     if context.given is None:
         return list(findings)
@@ -397,9 +399,9 @@ def warn_if_given(findings: Iterable[Finding], context: Context, code: Code) -> 
 
 
 def was_asked(context: Context, question: str) -> bool:
-    """Return whether the user was asked a question before.
+    """Return whether the run has already asked the user this question.
 
-    Such a question is not asked again, even if nobody has answered.
+    A run never asks a question twice, even if nobody has answered.
     """
     sought = fold_space(question)
     return any(sought in fold_space(closed.question) for closed in context.clarifications)

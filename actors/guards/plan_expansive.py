@@ -1,12 +1,13 @@
-"""`plan_expansive`: no trace of successes and failures has a dead end or breaks an invariant, and the assurance is met.
+"""`plan_expansive`: no sequence of successes and failures (trace) leads to a dead end or breaks an invariant.
 
-The time is exponential in the worst case, so the exploration is bounded by `max_explorations` configurations. A plan
-that reaches the bound is not verified, and a plan that is not verified is rejected.
+The plan must also have the `assurance` that the guard's settings demand. The time is exponential in the worst case, so
+the exploration visits at most `max_explorations` configurations. If this limit is reached, the plan is rejected as not
+verified.
 
-A second search looks for steps without an `undo` that may have been called before a failure with `on_failure: undo`.
-This search visits every interleaving of the steps. It cannot use the reductions of `actors.plans.exploration`, because
-the reductions preserve how traces end, but not which steps ran before. The search is skipped if the dependencies
-already exclude such steps.
+If a step with `on_failure: undo` fails, the steps before it are undone. A second search looks for steps without an
+`undo` that can run before such a failure. This search visits every interleaving of the steps. It cannot use the
+reductions of `actors.plans.exploration`, which keep the ends of all traces, but not all orders of the steps. The search
+is skipped if the dependencies show that no such step can run before the failure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +56,7 @@ class UndoGap(NamedTuple):
 
     step: str
     failing: str
-    """The id of the step whose failure undoes everything. It may equal `step`."""
+    """The id of the step whose failure undoes everything. The id can be the same as `step`."""
     trace: tuple[str, ...]
     """A shortest trace to the failure, which is its last item."""
 
@@ -68,14 +69,15 @@ class UndoCoverage:
     """The gaps, sorted by step id: one for each step with a missing `undo`."""
     explored: int
     complete: bool
-    """Whether no further step can have a gap, because everything was visited or every possible gap was found."""
+    """Whether `gaps` has every gap: the search visited all configurations, or found a gap for each candidate."""
 
 
 def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
-    """Yield pairs of a step and a step with `on_failure: undo`, if the first step may run before the second step fails.
+    """Yield each pair of a step and a step with `on_failure: undo` if the first may run before the second fails.
 
-    Only dependencies are considered. A step that depends on the failing step runs after that step's success. So it may
-    run before the failure only if another failure makes the failing step pending again.
+    Steps are pairs of indices. Only dependencies are considered. A step that depends on the failing step runs after the
+    failing step has succeeded. So it can run before the failure only if another failure makes the failing step pending
+    again.
     """
     undoing = [index for index, step in enumerate(order.steps) if step.on_failure == UNDO]
     again = 0
@@ -89,7 +91,7 @@ def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
 
 
 def irreversible_before_undo(plan: Plan, order: StepOrder) -> list[str]:
-    """Return the ids of the irreversible steps that may run before everything is undone, sorted.
+    """Return the sorted ids of the irreversible steps that may run before a failure that undoes everything.
 
     Only dependencies are considered.
     """
@@ -118,7 +120,7 @@ def undo_coverage(plan: Plan, order: StepOrder, limit: int) -> UndoCoverage:
 
 
 class _Search:
-    """A breadth-first search, so that the traces are short."""
+    """The breadth-first search for gaps. Breadth-first order finds the shortest trace to each gap."""
 
     def __init__(self, program: Program, sought: int) -> None:
         self.gaps: dict[int, UndoGap] = {}
@@ -130,7 +132,8 @@ class _Search:
     def run(self, limit: int) -> bool:
         """Visit configurations.
 
-        Return whether all gaps are found. Raises `OutOfWork` if the limit on its work is reached.
+        Return whether all gaps are found; False if more than `limit` configurations exist. Raises `OutOfWork` if the
+        search takes too much work.
         """
         self._work.limit(limit)
         queue: list[Called] = [(self._program.initial, 0)]
@@ -149,10 +152,7 @@ class _Search:
         return True
 
     def _find_successors(self, now: Called) -> Iterator[tuple[Called, str]]:
-        """Yield each next configuration with the trace item that leads to it.
-
-        Record the gaps at the current configuration.
-        """
+        """Yield each next configuration with the trace item that leads to it, and record the gaps of `now`."""
         program, (configuration, called) = self._program, now
         for index in bits(configuration.pending):
             self._work.spend(self._work.item)
@@ -293,7 +293,7 @@ def _cause_of(trace: Sequence[str]) -> str:
 
 
 def _advice(plan: Plan, cause: str) -> str:
-    """Return the part of the message that says how to avoid a dead end after a failure, an outcome or a success."""
+    """Return the part of the message that says how to avoid the dead end."""
     step_id, _, name = cause.rpartition(":")
     shown = printable(step_id)
     if name == FAIL:
@@ -313,10 +313,7 @@ def _advice(plan: Plan, cause: str) -> str:
 
 
 def _waiting_clause(plan: Plan, trace: Sequence[str]) -> str:
-    """Return the clause about the steps that wait only for tokens at the end of the trace.
-
-    The clause is empty if no step waits only for tokens.
-    """
+    """Return the part of the message about steps that wait only for tokens when the trace ends; empty without them."""
     if plan.is_policy:
         return ""
     end = replay(plan, trace)

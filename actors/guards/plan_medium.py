@@ -1,7 +1,8 @@
 """`plan_medium`: if no step fails, every step can run and the goal is reached, in every order that the plan allows.
 
-Each contingent step must run on some trace of successes and failures. The steps of a policy have no order; some trace
-must reach the goal. The time is polynomial, except for the two explorations of traces, which `max_explorations` limits.
+A contingent step needs a token that only a failure makes. For each contingent step, at least one sequence of successes
+and failures (trace) must run the step. The steps of a policy have no order, and at least one trace must reach the goal.
+The time is polynomial, except for the two explorations of traces, which `max_explorations` limits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,21 +32,21 @@ _CODES = {
 
 @dataclass
 class Soundness:
-    """The results of the checks of `plan_medium` for one plan."""
+    """What the checks of `plan_medium` found in one plan."""
 
     findings: list[Finding] = field(default_factory=list)
     first_failing_step: str | None = None
-    """The first step, in topological order, that cannot run."""
+    """The id of the first step, in topological order, that cannot run; None if every step can run."""
     unmet: list[str] = field(default_factory=list)
     score: float = 1.0
     sound: bool = True
-    """Whether the nominal run is valid. Failures are explored only if it is valid."""
+    """Whether the plan works if no step fails. Failures are explored only if it does."""
     exploration: Exploration | None = None
     """The exploration of a policy or of contingent steps; None if the plan needs no exploration."""
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The measured values for the verdict."""
+        """The values that the verdict reports in its `facts`."""
         return {
             "first_failing_step": self.first_failing_step,
             "unmet": self.unmet,
@@ -75,9 +76,9 @@ DEFINITION = GuardDefinition(make, workflow_settings=WORKFLOW_SETTINGS)
 def check_soundness(
     structure: Structure, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool = False
 ) -> Soundness:
-    """Check a plan with a valid structure.
+    """Check a plan whose structure is valid, and return the results.
 
-    With `whole`, explore all its traces, even those that the check could skip.
+    With `whole`, explore all traces of the plan, even traces that this check does not need.
     """
     result = Soundness(findings=[*structure.findings, *_check_states(plan)])
     result.sound = not any(finding.severity == "error" for finding in result.findings)
@@ -163,7 +164,7 @@ def _check_run(result: Soundness, plan: Plan, order: StepOrder) -> None:
 
 
 def _precondition_findings(step: Step, unmet: list[Unmet], order: StepOrder, *, in_full: bool) -> Iterator[Finding]:
-    """Yield one error for each cause of unmet preconditions of the step.
+    """Yield one error for each cause that leaves preconditions of the step unmet.
 
     Without `in_full`, the messages are short, because the verdict only counts these errors.
     """
@@ -183,7 +184,10 @@ def _precondition_findings(step: Step, unmet: list[Unmet], order: StepOrder, *, 
 def _precondition_finding(
     step: Step, cause: UncertaintyCause, unmet: list[Unmet], late: frozenset[str] = frozenset()
 ) -> Finding:
-    """Return the error about preconditions that are unmet for one cause. `late` are the steps that wait for `step`."""
+    """Return the error about the preconditions in `unmet`, which have the same cause.
+
+    `late` are the ids of steps that run after `step`.
+    """
     name, tokens = printable(step.step_id), quote_names(condition.token for condition in unmet)
     noun = "this token" if len(unmet) == 1 else "these tokens"
     match cause:
@@ -254,7 +258,7 @@ def _report_unreachable(
 
 
 def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool) -> None:
-    """Check that each contingent step of a plan runs on some trace, deletions included, if the plan is sound so far."""
+    """If the plan is sound so far, check that each contingent step runs on at least one trace."""
     contingent = contingent_steps(plan) if result.sound else frozenset()
     if not contingent:
         return
@@ -278,7 +282,10 @@ def _check_contingent(result: Soundness, plan: Plan, order: StepOrder, settings:
 
 
 def _idle_finding(step: Step, lost: Sequence[str] = (), produced: AbstractSet[str] = frozenset()) -> Finding:
-    """Return the error about a step that runs on no trace. `lost` has the needed tokens that nothing makes."""
+    """Return the error about a step that runs on no trace.
+
+    `lost` lists the tokens that the step needs and nothing makes.
+    """
     name = printable(step.step_id)
     text = (
         f"step {name} never runs: no trace of successes and failures reaches a point at which its dependencies have "
@@ -306,9 +313,9 @@ def _failure_makers(plan: Plan, ranks: Mapping[str, int]) -> dict[str, list[int]
 
 
 def _unreachable_finding(step: Step, lost: list[str], makers: list[str]) -> Finding:
-    """Return the error about a step that waits for tokens, although no failure makes these tokens.
+    """Return the error about a step that waits for tokens that no failure makes.
 
-    `makers` are the steps whose failure would make these tokens with `on_failure: continue`.
+    `makers` are the ids of steps whose failure would make these tokens if their `on_failure` were `continue`.
     """
     name = printable(step.step_id)
     noun = "this token" if len(lost) == 1 else "these tokens"
@@ -371,9 +378,9 @@ def _redundant_finding(step: Step) -> Finding:
 
 
 def _check_by_traces(result: Soundness, plan: Plan, order: StepOrder, settings: Settings, *, whole: bool) -> None:
-    """Check that some trace reaches the goal and, unless the plan is a policy, that each step runs on some trace.
+    """Check a policy or a plan with outcomes, which can run in several ways even without failures.
 
-    This is for policies and for plans with outcomes, which have no single run without failures.
+    At least one trace must reach the goal. Unless the plan is a policy, each step must run on at least one trace.
     """
     if not result.sound:
         result.score = SCORE_MAX

@@ -1,4 +1,4 @@
-"""`plan_minimal`: the plan can be read, and its steps form a valid graph. The time is linear."""
+"""`plan_minimal`: the plan has the right format, and its steps form a valid graph. The time is linear in the plan."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ SCORE_MAX = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """The results of the checks of `plan_minimal` for one plan."""
+    """What the checks of `plan_minimal` found in one plan."""
 
     findings: tuple[Finding, ...]
     score: float
@@ -167,7 +167,10 @@ def _budget_finding(where: str, name: str, value: int) -> Finding:
 
 
 def _dependency_finding(step: Step, known: set[str], similar: list[str]) -> Finding:
-    """Return the error about dependencies that name no step. `similar` are the ids that may be suggested."""
+    """Return the error about dependencies whose ids belong to no step.
+
+    `similar` are the ids that the message may suggest.
+    """
     unknown = sorted(step.dependencies - known)
     near = closest(unknown[0], similar) if len(unknown[0]) <= NEAR_LENGTH_MAX else ""
     hint = f"did you mean '{printable(near)}'?" if near else "name existing step_ids, or add the missing steps."

@@ -1,4 +1,4 @@
-"""The common part of the three plan guards: their settings, the order of their findings, and their verdict."""
+"""Code that the three plan guards share: their settings, the order of their findings, and their verdict."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,19 +45,19 @@ class Settings:
 
     guard_catalog: frozenset[str] = GUARD_CATALOG
     r_max: int = 100
-    """The largest `total_retry_budget` of a plan that passes."""
+    """The largest `total_retry_budget` that a plan may have."""
     assurance: str = "strong_cyclic"
-    """The weakest assurance of a plan that passes, one of `ASSURANCES`."""
+    """The weakest assurance that a plan may have, one of `ASSURANCES`."""
     max_explorations: int = 100_000
     """The largest number of configurations that an exploration visits. A value above the default also raises the limit
-    on the work of an exploration.
+    on an exploration's work.
     """
 
 
 def read_settings(config: Mapping[str, Any]) -> Settings:
-    """Return the settings in a `guard_config`. A missing key has its default.
+    """Return the settings in a `guard_config`. If a key is missing, the setting has its default.
 
-    `guard_catalog` is a list of names that are added to the default names, or `{"only": [names]}` to replace the
+    `guard_catalog` is a list of names, which are added to the default names. The form `{"only": [names]}` replaces the
     default names.
 
     Raises:
@@ -94,7 +94,7 @@ def _catalog(value: Any) -> frozenset[str]:
 
 
 def _count(config: Mapping[str, Any], key: str, default: int) -> int:
-    """Return the setting `key`, an integer of at least 1; `default` if it is missing."""
+    """Return the setting `key`, an integer of at least 1; `default` if the setting is missing."""
     value = config.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise UsageProblem(f"must be a whole number of at least 1, not {value!r}", place=f"guard_config.{key}")
@@ -102,9 +102,9 @@ def _count(config: Mapping[str, Any], key: str, default: int) -> int:
 
 
 def sort_findings(findings: Iterable[Finding], index: Mapping[str, int]) -> list[Finding]:
-    """Return the findings sorted, errors first, then by the step's index in the topological order.
+    """Return the findings sorted: errors first, then by the position of their step in `index`, a topological order.
 
-    The order of the steps in the plan does not matter.
+    So the result does not depend on the order in which the plan lists its steps.
     """
     last = len(index)
     return sorted(

@@ -1,9 +1,9 @@
 """The guard port: the type of a guard, its factory and properties, and composites of several guards.
 
-A guard is a pure total function. For any artifact and any context it returns a verdict with all findings, in bounded
-time. The verdict does not depend on the order of a plan's steps or on the spelling of tokens. A guard that needs I/O is
-a plug-in, and may be an async function. A composite combines several verdicts into one verdict, which keeps every
-verdict as a part. It is fatal if a part is fatal.
+A guard is a pure function that never raises. For any artifact and any context it returns a verdict with all findings,
+in bounded time. The verdict does not depend on the order in which a plan lists its steps, or on the names of tokens. A
+guard that needs I/O is a plug-in, and can be an async function. A composite combines the verdicts of several guards
+into one verdict, which keeps these verdicts as its parts. The combined verdict is fatal if at least one part is fatal.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from runtime.models.replies import ReplyCode
 
 
 class Guard(Protocol):
-    """A sync function from an artifact and its context to a verdict."""
+    """A sync function that judges an artifact in its context and returns a verdict."""
 
     def __call__(self, artifact: Artifact, context: Context) -> Verdict:
         """Return the verdict on the artifact."""
@@ -44,15 +44,16 @@ G = TypeVar("G", bound=AnyGuard)
 
 
 def total_guard(name: str, guard: AnyGuard) -> AnyGuard:
-    """Return a guard that judges like a built-in guard, but rejects an artifact on which the built-in guard raises.
+    """Return a guard that calls a built-in guard, and rejects the artifact if the built-in guard raises.
 
-    The error is a bug of the program. It must not stop the run, because the artifact is a model's text.
+    An exception of a built-in guard is a bug in Replan. The bug must not stop the run, because a model's text caused
+    the exception.
     """
     return make_total("the artifact", partial(unread_verdict, name))(guard)
 
 
 def unread_verdict(name: str, said: str) -> Verdict:
-    """Return the rejection of an artifact that a guard could not read. `said` is the message of the rejection."""
+    """Return the rejection, with the message `said`, of an artifact that the guard `name` could not read."""
     return Verdict(guard=name, passed=False, score=0.0, findings=(Finding(code=ReplyCode.UNREAD, message=said),))
 
 
@@ -62,17 +63,20 @@ class GuardDefinition(Generic[G]):
 
     make: Callable[[Mapping[str, Any]], G]
     slow: bool = False
-    """Whether one judgement may take so long that it should run in a worker thread, whatever the artifact's size."""
+    """Whether the guard should run in a worker thread even for a small artifact, because it can be slow."""
     workflow_settings: frozenset[str] = frozenset()
-    """The settings that the guard inherits from the workflow, if the step's `guard_config` does not set them."""
+    """The settings that the guard takes from the workflow if the step's `guard_config` does not have them."""
 
     def __call__(self, config: Mapping[str, Any]) -> G:
-        """Return the guard with these settings. Raises `UsageProblem` for an unknown setting."""
+        """Return the guard with these settings. Raises `UsageProblem` if a setting is unknown."""
         return self.make(config)
 
 
 def definition_of(factory: Callable[[Mapping[str, Any]], G]) -> GuardDefinition[G]:
-    """Return the definition of a guard. A plain factory, such as a plug-in's, has the default properties."""
+    """Return the definition of a guard.
+
+    For a plain function, such as a plug-in's factory, the properties have their defaults.
+    """
     return factory if isinstance(factory, GuardDefinition) else GuardDefinition(factory)
 
 
@@ -81,12 +85,12 @@ Kind = Literal["all_of", "first_failure", "majority"]
 
 
 def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> AnyGuard:
-    """Return a guard that calls its members in order and combines their verdicts.
+    """Return a guard that calls other guards, its members, in order and combines their verdicts.
 
     `all_of` calls all members, and all must pass. `first_failure` stops at the first member that rejects. `majority`
-    calls all members, and passes if more than half pass. If it passes, the errors of the rejecting members become
-    warnings. `absent` is the number of members that are called elsewhere. These members count as rejecting. The result
-    is a verdict, or an awaitable if a member is async.
+    calls all members, and passes if more than half pass. If the composite passes, the errors of members that rejected
+    become warnings. `absent` is the number of further members that this guard does not call, such as a person's review.
+    Absent members count as rejecting. The guard returns a verdict, or an awaitable if a member is async.
     """
 
     def guard(artifact: Artifact, context: Context) -> Verdict | Awaitable[Verdict]:
@@ -105,19 +109,20 @@ def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> A
 
 @dataclass(frozen=True, slots=True)
 class _AwaitableVerdict:
-    """The verdict of a composite with an async member. A composite of pure guards returns its verdict at once."""
+    """The awaitable that a composite with an async member returns instead of a verdict."""
 
     kind: Kind
     """How the members' verdicts are combined: `all_of`, `first_failure` or `majority`."""
     parts: list[Verdict]
     """The verdicts of the members that have judged so far, in their order."""
     rest: Iterator[Verdict | Awaitable[Verdict]]
-    """The results of the members that have not judged yet. A member is called when the iterator reaches it."""
+    """The results of the members that have not judged yet. The iterator calls each member when its result is requested.
+    """
     members: int
-    """The number of members, including members that have not judged yet."""
+    """The number of all members: judged, not yet judged, or absent."""
 
     def __await__(self) -> Generator[Any, Any, Verdict]:
-        """Await the members in sequence. Each member is called after the previous member's verdict."""
+        """Call and await the members one after another, and return the combined verdict."""
         for result in self.rest:
             self.parts.append(result if isinstance(result, Verdict) else (yield from result.__await__()))
             if _is_last(self.kind, self.parts[-1]):
@@ -130,7 +135,9 @@ def _is_last(kind: Kind, verdict: Verdict) -> bool:
 
 
 def combine_verdicts(kind: Kind, parts: Sequence[Verdict], members: int) -> Verdict:
-    """Return one verdict that combines the parts. `members` is the number of all members, called or not.
+    """Return one verdict that combines the parts.
+
+    `members` is the number of all members, including members without a part.
 
     If a part is fatal, the result is fatal and rejects.
     """
@@ -158,14 +165,14 @@ def combine_verdicts(kind: Kind, parts: Sequence[Verdict], members: int) -> Verd
 
 
 def _score(kind: Kind, parts: Sequence[Verdict], members: int) -> float:
-    """Return the score of a rejection: the lowest score if all members must pass, or the mean score for `majority`."""
+    """Return the score of a rejection: the mean score of the members for `majority`, else their lowest score."""
     if kind == "majority":
         return min(0.99, sum(part.score for part in parts) / max(members, 1))
     return min(0.99, min((part.score for part in parts), default=0.0))
 
 
 def _drop_repeats(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings without repetitions, because several members may say that an artifact cannot be read."""
+    """Yield each finding once. Several members can find the same, such as an artifact that cannot be read."""
     seen: set[tuple[str, str, str, str]] = set()
     for finding in findings:
         key = (finding.code, finding.where, finding.severity, finding.message)
@@ -182,7 +189,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
 class Composite(Config):
-    """A composite of several guards. Exactly one of the keys is given."""
+    """A composite of several guards. Exactly one of the keys must be set."""
 
     all_of: tuple[Name, ...] | None = None
     """All members are called, and all must pass."""

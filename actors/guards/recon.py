@@ -1,8 +1,8 @@
 """`recon_valid`: every item extracted from the problem's text occurs in it literally, apart from white space.
 
-An invented name or quote is a warning, and `normalise_artifact` removes it for later steps. An artifact with only
-invented items is rejected, but only once in a run: a further attempt would hardly be better. Lists of anything but
-names and requirements may be summaries.
+A name or quote that does not occur in the text is invented. An invented item is a warning, and later steps do not see
+it (`normalise_artifact`). An artifact with only invented items is rejected, but only once in a run, because a third
+attempt would hardly be better. Other lists can be summaries, so their items are never removed.
 """
 
 import re
@@ -67,7 +67,7 @@ def _quotes(fields: Fields) -> Iterator[tuple[int, str]]:
 
 
 class ItemSearch:
-    """Searches for items in the texts of the user, up to `SEARCH_MAX`."""
+    """Searches for items in the texts of the user. All searches together read at most `SEARCH_MAX` characters."""
 
     def __init__(self, context: Context) -> None:
         self._texts = [fold_space(text) for text in context.user_texts]
@@ -76,7 +76,7 @@ class ItemSearch:
         self._results: dict[str, bool] = {}
 
     def finds(self, item: str) -> bool | None:
-        """Return whether the item occurs in a text; None if the limit was reached before."""
+        """Return whether the item occurs in at least one text; None if the limit prevents the search."""
         result = self._results.get(item)
         if result is None and self._left >= self._cost:
             self._left -= self._cost
@@ -88,7 +88,7 @@ class ItemSearch:
 def _check_items(key: str, items: list[tuple[int, str]], search: ItemSearch, *, rejects: bool) -> Iterator[Finding]:
     """Yield a finding for each item that occurs in no text: an error if `rejects`, otherwise a warning.
 
-    If the search reaches its limit, a last finding says so.
+    If the search reaches its limit, the last finding says which items were not checked.
     """
     advice = "quote the text exactly"
     if not rejects and key in {*LITERAL, REQUIREMENTS}:
@@ -112,9 +112,10 @@ def _check_items(key: str, items: list[tuple[int, str]], search: ItemSearch, *, 
 
 
 def normalise_artifact(artifact: Artifact, findings: Collection[Finding]) -> Artifact:
-    """Return the artifact for later steps: without invented names, and with generated ids for its requirements.
+    """Return the artifact for later steps: without invented items, and with generated ids for its requirements.
 
-    `findings` are the findings of the verdict that accepted it. If nothing changes, the same artifact is returned.
+    `findings` are the findings of the verdict that accepted the artifact. If nothing changes, the same artifact is
+    returned.
     """
     parsed = artifact.value
     value = parsed.value if isinstance(parsed, Parsed) else None
@@ -149,9 +150,10 @@ def _normalise_recon(artifact: Artifact, invented: frozenset[str]) -> Artifact:
 
 
 def _rename_ids(value: Any, key: str, names: Mapping[str, str]) -> Any:
-    """Return an object with the ids in its list `key` replaced by the ids in `names`. Any other value is unchanged.
+    """Return the object `value` with other ids in its list `key`.
 
-    `names` maps the model's ids to ids made from quotes.
+    If `value` is not an object with such a list, return it unchanged. `names` maps the ids that the model chose to ids
+    that are computed from quotes.
     """
     if not isinstance(value, Mapping) or not isinstance(listed := value.get(key), list | tuple):
         return value

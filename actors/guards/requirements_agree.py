@@ -1,12 +1,12 @@
-"""`requirements_agree`: the requirements that recon states can hold together, and there is a goal.
+"""`requirements_agree`: the requirements in recon do not contradict each other, and at least one is a goal.
 
-Three conflicts can be found without understanding a text. Recon declares a conflict (`conflicts_with`), the same name
-is wanted and forbidden, or one limit has two values. The quotes of both requirements must be in the user's texts. Each
-conflict is a question to the user. If the question was asked before, the conflict is only a warning.
+The guard finds three kinds of conflicts: recon declares a conflict (`conflicts_with`), one requirement forbids what
+another requires, or one limit has two values. A requirement whose quote is not in the user's texts is ignored. For each
+conflict, the user is asked a question. If the question was asked before, the conflict is only a warning.
 
 A requirement is ambiguous if recon states several readings of its quote, or if a sentence of the user leaves a value
-open ("within TBD days"). An ambiguity is also a question, if the step may ask. Otherwise recon's reading is assumed,
-and the table of demands shows it.
+open ("within TBD days"). If the step may ask, the user is also asked about each ambiguity. Otherwise the run uses
+recon's reading, and the table of demands shows this reading.
 """
 
 from collections import defaultdict
@@ -53,7 +53,7 @@ def _judge_agreement(artifact: Artifact, context: Context) -> Verdict:
 
 
 def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[Finding]:
-    """Yield a finding for each conflict among requirements, and a finding if there is no goal."""
+    """Yield a finding for each conflict and each ambiguity, and a finding if no goal is stated."""
     for where, one, other, what in (
         *_declared_conflicts(stated),
         *_contradicted_goals(stated),
@@ -68,7 +68,10 @@ def disagreements(stated: Sequence[Requirement], context: Context) -> Iterator[F
 
 
 def _quoted_requirements(stated: Iterable[Requirement], context: Context) -> list[Requirement]:
-    """Return the requirements, except requirements whose quote is certainly not in the user's texts (`ItemSearch`)."""
+    """Return the requirements, without those whose quote is not in the user's texts.
+
+    A quote that was not searched for counts as present.
+    """
     search = ItemSearch(context)
     return [item for item in stated if search.finds(item.quote) is not False]
 
@@ -161,7 +164,7 @@ def _find_conflicting_limits(stated: Sequence[Requirement]) -> Iterator[_Pair]:
 
 
 def _rank(item: Requirement) -> int:
-    """Return the rank of a requirement's source by time: 0 for the problem, the highest for answers."""
+    """Return a number for the age of a requirement's source: 0 for the problem, 1 for later messages, 2 for answers."""
     return _LATER.index(RequirementSource(item.source))
 
 

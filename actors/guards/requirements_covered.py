@@ -1,14 +1,14 @@
-"""The guards that compare a plan with the requirements and the demands.
+"""Two guards that compare a plan with what the user wants.
 
 `requirements_covered`: a plan covers each stated goal, and does nothing that a requirement forbids. The requirements
-come from recon and from the plan. Only the plan's requirements have tokens. A goal is covered if a step that satisfies
-it contributes to one of the goal's tokens in the plan's goal state. Forbidden tools are compared with the generators
-and guards of the steps. Forbidden and kept tokens are compared with the tokens that steps add and delete. All other
-requirements are listed as not checked. The time is linear in the plan for each goal.
+come from recon and from the plan. Only the plan's requirements have tokens. A goal is covered if a step whose
+`satisfies` names the goal helps to make a token of the goal. This token must be in `goal_state`. A step must not use a
+forbidden tool as its generator or guard. A step must not add a forbidden token, or delete a token that must be kept.
+All other requirements are listed as not checked. For each goal, the time is linear in the plan.
 
-`demands_planned`: each demand of the user's text is in a step of the plan. The program finds the demands in the
-problem, in later messages to the run and in the answers (`actors.demands`). The option `strict` adds this guard.
-Without it, a missing demand is only shown after the plan.
+`demands_planned`: each demand of the user's text is in a step of the plan. The package `actors.demands` finds the
+demands in the problem, in later messages and in answers. The option `strict` adds this guard. Without this guard,
+missing demands are only shown after the plan.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,7 +77,7 @@ def _judge_coverage(artifact: Artifact, context: Context) -> Verdict:
 def add_stated_requirements(plan: Plan, recon: Mapping[str, Any] | None) -> Plan:
     """Return the plan with the requirements of recon added.
 
-    If both have the same requirement, its tokens in the plan are kept.
+    If the plan already has a requirement of recon, the requirement keeps the tokens that the plan gives it.
     """
     own = {item.id: item for item in plan.requirements}
     raw = None if recon is None else recon.get("requirements")
@@ -166,7 +166,7 @@ def _check_tools(plan: Plan) -> Iterator[Finding]:
 
 
 def _check_steps(plan: Plan) -> Iterator[Finding]:
-    """Yield a warning for each step that satisfies many requirements, because one check cannot show them all."""
+    """Yield a warning for each step that satisfies many requirements, because its guard can hardly check all."""
     shown_only = {item.id for item in plan.requirements if item.kind == RequirementKind.SCOPE}
     for step in _sort_steps(plan):
         satisfied = step.satisfies - shown_only
@@ -204,7 +204,10 @@ def _judge_demands(artifact: Artifact, context: Context) -> Verdict:
 
 
 def _missing_demands(table: DemandTable) -> Iterator[Finding]:
-    """Yield an error for each demand in no step, at most `FINDINGS_MAX`, and one error that counts further demands."""
+    """Yield an error for each demand that is in no step.
+
+    After `FINDINGS_MAX` errors, one last error counts the other demands.
+    """
     missing = table.in_no_step
     for row in missing[:FINDINGS_MAX]:
         quote = shorten(row.quote, QUOTE_MAX)

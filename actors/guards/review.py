@@ -1,6 +1,7 @@
 """`human_review`: a guard whose verdict comes from a person. It may be a member of a composite. Pure.
 
-The person is asked after the other members, and only if the answer can still change the composite's verdict.
+In a composite, the person is asked after the other members, and only if the answer can still change the composite's
+verdict.
 """
 
 from typing import Any
@@ -33,7 +34,7 @@ def includes_review(guard: str | Composite) -> bool:
 
 
 def is_needed(guard: str | Composite, verdict: Verdict | None) -> bool:
-    """Return whether a person must still be asked.
+    """Return whether a person must be asked, because the answer can still change the verdict.
 
     `verdict` combines the verdicts of the other members; None if there are no other members.
     """
@@ -46,25 +47,25 @@ def is_needed(guard: str | Composite, verdict: Verdict | None) -> bool:
 
 
 def is_open(guard: str | Composite, verdict: Verdict) -> bool:
-    """Return whether a verdict still needs a review by a person."""
+    """Return whether a verdict needs a review by a person and does not have one yet."""
     has_review = verdict.guard == NAME or any(part.guard == NAME for part in verdict.parts)
     return includes_review(guard) and not has_review and is_needed(guard, verdict)
 
 
 def verdict_of(answer: str) -> Verdict:
-    """Return the verdict of a person's answer: `approve` passes, and any other text is the reason of a rejection."""
+    """Return the verdict of a person's answer: `approve` passes, and any other text rejects and is the reason."""
     if answer == APPROVE:
         return Verdict(guard=NAME, passed=True, score=1.0)
     return _reject_by_person(Code.REVIEW_REJECTED, answer.removeprefix(REJECT).strip())
 
 
 def verdict_without_answer(why: str) -> Verdict:
-    """Return the verdict of a review that was declined or has expired: a rejection, with `why` as its message."""
+    """Return the rejection, with the message `why`, for a review that a person declined or that has expired."""
     return _reject_by_person(Code.REVIEW_UNANSWERED, why)
 
 
 def combine_with_review(guard: str | Composite, others: Verdict | None, person: Verdict) -> Verdict:
-    """Return the step's verdict: the person's verdict, combined with the verdict of the `others`, if there is one."""
+    """Return the step's verdict: the person's, combined in a composite with the verdict of the other members."""
     if others is None or not isinstance(guard, Composite):
         return person
     return combine_verdicts(guard.kind, (*others.parts, person), len(set(guard.members)))

@@ -1,8 +1,9 @@
 """The guards of an analysis and of a strategy, and the guard that compares a plan with its strategy.
 
-`analysis_valid`: the classification of a problem has all fields, with allowed values. `strategy_valid`: the strategy is
-known, and has a rationale and key steps. `fits_problem_type`: the strategy is for the type of problem that the analysis
-found. `follows_strategy`: some step of the plan implements each key step that has an id.
+`analysis_valid`: an analysis, which classifies a problem, has all its fields with allowed values. `strategy_valid`: the
+strategy's id is known, and the strategy has a rationale and key steps. `fits_problem_type`: the strategy is for the
+type of problem that the analysis found. `follows_strategy`: each key step that has an id is implemented by at least one
+step of the plan.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +36,10 @@ LANGUAGE_LENGTH_MAX = 40
 
 
 def make_analysis_valid(config: Mapping[str, Any]) -> Guard:
-    """Return the guard. Its setting `languages` lists the allowed languages; the default is any lower-case name."""
+    """Return the guard.
+
+    Its setting `languages` lists the allowed languages; by default, any lower-case name is allowed.
+    """
     check_settings(ANALYSIS_VALID, config, {"languages"})
     languages = frozenset(config.get("languages", ()))
 
@@ -66,7 +70,10 @@ STRATEGY_VALID = "strategy_valid"
 
 
 def make_strategy_valid(config: Mapping[str, Any]) -> Guard:
-    """Return the guard. Its setting `strategies` lists strategy ids that are valid besides the five built-in ones."""
+    """Return the guard.
+
+    Its setting `strategies` lists ids of strategies that are valid in addition to the five built-in strategies.
+    """
     check_settings(STRATEGY_VALID, config, {"strategies"})
     known = frozenset((*STRATEGIES, *config.get("strategies", ())))
 
@@ -109,7 +116,7 @@ FITS_PROBLEM_TYPE = "fits_problem_type"
 
 
 def _judge_strategy_type(artifact: Artifact, context: Context) -> Verdict:
-    """Compare the strategy's `for_type` with the `problem_type` of the analysis that the step requires.
+    """Compare the strategy's `for_type` with the `problem_type` in the analysis, which is a result of a required step.
 
     A strategy without `for_type` passes.
     """

@@ -1,1 +1,1 @@
-"""Handlers: the functions with which the actors of a run answer the requests of its machine."""
+"""Handlers: functions that do the work of a run's requests, such as a model call, a judgement or a wait."""

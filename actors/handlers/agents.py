@@ -1,6 +1,6 @@
-"""Makes a kind of run from a small agent: its actors, its preparation, and its registration. No other code is needed.
+"""Makes a new kind of run from a small agent, without further code by the agent's author.
 
-`agent_kind` makes an `actors.run.kind.Kind` from an `actors.run.agent.Agent` and the tools that it may call.
+`agent_kind` makes an `actors.run.kind.Kind` from an `actors.run.agent.Agent` and the tools that the agent may call.
 """
 
 from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ class PreparedAgent:
         return title_of(self.task.task)
 
     def first(self, run: str, at: float) -> AgentStarted:
-        """Return the first event, which starts the run."""
+        """Return the first event of the run."""
         return AgentStarted(at=at, run=run, task=self.task.task, limits=self.task.limits, settings=self.settings)
 
 
@@ -72,8 +72,9 @@ def agent_kind(
 ) -> AgentKind[D]:
     """Return the kind of a small agent.
 
-    `tools` returns the tools that a run may call. It is called each time a process starts to drive the run. `settings`
-    is the configuration of all its runs, except the model and its price, which the user of a run chooses.
+    `tools` returns the tools that a run may call, and is called each time a process starts to drive the run. All runs
+    of the kind have the configuration `settings`, except for the model and its price. The user of a run chooses the
+    model.
     """
     machine = AgentMachine(agent)
     return Kind(

@@ -1,4 +1,4 @@
-"""Briefs, the inputs of actors. A brief is a pure value with everything that an actor needs to answer one request."""
+"""Briefs, the inputs of actors. A brief is an immutable value with all data that an actor needs for one request."""
 
 from typing import NamedTuple
 

@@ -1,8 +1,8 @@
 """Generators of artifacts, and the registry of guards and generators by name.
 
-The built-in generators call a model; a plug-in is any function from a context to text. A plug-in is written for anyio,
-so its author need not know the event loop. A plug-in is `async def make(context: Context) -> str`, or a plain function
-if it does not wait. Its text is judged like a model's text.
+The built-in generators call a model. A plug-in is any function from a context to text: `async def make(context:
+Context) -> str`, or a plain function if it does not wait. An async plug-in uses anyio, so it runs in any event loop
+that anyio supports. The step's guard judges the text of a plug-in like the text of a model.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -47,14 +47,20 @@ class ModelGenerator:
 
 
 class FunctionGenerator:
-    """A plug-in: a function from a context to text, async or not. Each try counts as one call without tokens."""
+    """A generator that calls a plug-in: a function from a context to text, async or not.
+
+    Each try counts as one call without tokens.
+    """
 
     def __init__(self, function: TextMaker, name: str) -> None:
         self._function = function
         self._name = name
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the function's text as a reply. Raises `PlugInFailed` if the function raises or returns no text."""
+        """Return the function's text as a reply.
+
+        Raises `PlugInFailed` if the function raises or does not return a text.
+        """
         with attribute_errors(f"generator {self._name}"):
             answer = self._function(brief.context)
             text: object = await answer if isinstance(answer, Awaitable) else answer
@@ -86,7 +92,7 @@ def _model_request(brief: GenerationBrief) -> ModelRequest:
 
 
 def material(context: Context) -> dict[str, Any]:
-    """Return a context as plain data, for the models that run in this process."""
+    """Return a context as plain data, for templates and simulated models, which run in this process."""
     roles: Mapping[str, str] = context.settings.get("roles", {})
     values = {
         step: artifact.value.value
@@ -120,7 +126,7 @@ class Registry:
     generators: Mapping[str, Generator] = field(default_factory=dict)
     """The generators from plug-ins, by name. Built-in generators are not included."""
     templates: Path | None = None
-    """The folder of the plan templates; None if there is no template selector."""
+    """The folder of the plan templates; None if the generators without a model are not available."""
 
     sources: Mapping[str, PlugInFile] = field(default_factory=dict)
     """The files of plug-ins, by kind and name, such as `guard 'small'`. A plug-in of an installed package is not
@@ -134,18 +140,18 @@ class Registry:
         return built_in | frozenset(self.generators)
 
     def find_missing(self, workflow: Workflow) -> tuple[str, ...]:
-        """Return the plug-ins that a workflow needs and the registry lacks, such as `guard 'mine'`."""
+        """Return the generators and guards of a workflow that the registry does not have, such as `guard 'mine'`."""
         by_kind = {"generator": self.generator_names, "guard": self.guards}
         return tuple(f"{kind} {name!r}" for kind, name in _names_needed(workflow) if name not in by_kind[kind])
 
     def files_of(self, workflow: Workflow) -> tuple[PlugInFile, ...]:
-        """Return the plug-in file of each guard and generator that a workflow names, without repetition."""
+        """Return the plug-in files of the guards and generators that a workflow names."""
         keys = (f"{kind} {name!r}" for kind, name in _names_needed(workflow))
         return tuple(self.sources[key] for key in keys if key in self.sources)
 
 
 def _names_needed(workflow: Workflow) -> dict[tuple[str, str], None]:
-    """Return the kind and name of every generator and guard in a workflow, in its order, without repetition."""
+    """Return the kind and name of every generator and guard in a workflow, in file order, without repetition."""
     return dict.fromkeys(
         (kind, name)
         for step, pair in workflow.action_pairs.items()

@@ -43,7 +43,7 @@ async def generate(
 
 
 async def complete(model: Model, clock: Clock, slot: CallSlot, envelope: Envelope[ModelRequest]) -> Generated | Faulted:
-    """Ask a model for the reply to a call. The machine of the run has already made the request."""
+    """Send a model request that the run's machine has made, and return the reply or the fault as a message."""
     return await _send(partial(model.complete, envelope.brief), envelope.brief, clock, slot, envelope)
 
 
@@ -54,7 +54,7 @@ async def _send(
     slot: CallSlot,
     envelope: Envelope[Any],
 ) -> Generated | Faulted:
-    """Send a call when a slot is free, within the request's time limit. A call that the run has withdrawn is not sent.
+    """Send a call as soon as a slot is free, and await the reply within the time limit. A withdrawn call is not sent.
 
     One cancel scope has two purposes. It ends the wait for a slot if the call is withdrawn, and it limits the time of a
     sent call.
@@ -103,7 +103,7 @@ def judge(
 
 
 async def judge_in_thread(work: Callable[[], Verdict | Awaitable[Verdict]]) -> Verdict:
-    """Call a guard in a worker thread, and await its answer here if it is async."""
+    """Call a guard in a worker thread. If the guard is async, await its verdict in the event loop."""
     [answer] = await trio.to_thread.run_sync(lambda: [work()], abandon_on_cancel=True)  # Trio takes no coroutine.
     return answer if isinstance(answer, Verdict) else await answer
 
@@ -125,8 +125,8 @@ def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: V
     """Return a verdict as a message. `started_at` is a time of trio's clock.
 
     The verdict is converted to JSON and back, so that the run uses exactly what its journal stores. A verdict that
-    cannot be converted is a bug of the guard. An error here ends only this run, but an error in the journal would also
-    stop every later driver.
+    cannot be converted is a bug of the guard. An error in this conversion ends only this run. A value that the journal
+    cannot read again would also stop every later driver of the run.
     """
     verdict = Verdict.model_validate_json(limit_verdict(verdict).model_dump_json())
     mark_point("judge.after")
@@ -134,7 +134,10 @@ def _judged_message(request_id: str, clock: Clock, started_at: float, verdict: V
 
 
 async def wait(clock: Clock, probe: Probe | None, envelope: Envelope[WaitRequested]) -> Woken | Faulted:
-    """Wait until the requested time. After a wait for the provider, check whether the provider is up."""
+    """Wait until the requested time.
+
+    If the wait was for an unavailable provider, then check whether the provider is up.
+    """
     request = envelope.brief
     await clock.sleep_until(request.until)
     if request.request_id == PROVIDER and probe is not None:

@@ -1,4 +1,4 @@
-"""The generators of plans without a model: from the steps that tools declare, and from templates (S123)."""
+"""Two generators that make plans without a model: from the steps that tools declare, and from templates (S123)."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
@@ -28,8 +28,8 @@ _STEPS = TypeAdapter(tuple[DeclaredStep, ...])
 class ToolPlanGenerator:
     """Searches for a plan from the run's initial state to its goal. It is deterministic, so it is never tried twice.
 
-    Its settings are the `steps` that tools declare, and the tokens of the `goal`. The goal in the settings is used only
-    if the run has no other goal. If there is no plan, the generator returns an object without steps, with the reason in
+    The settings are `steps`, which tools declare, and `goal`, a list of tokens. If the run states another goal, `goal`
+    is ignored. If no plan reaches the goal, the generator returns an object without steps and with the reason in
     `basis`. The plan's guard rejects this object.
     """
 
@@ -37,7 +37,7 @@ class ToolPlanGenerator:
         self._settings = settings
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the plan as JSON text, with a usage of no tokens. The search runs in a thread."""
+        """Return the plan as JSON text, with a usage of 0 tokens. The search runs in a worker thread."""
         given = brief.context.given or Given()
         plan = await trio.to_thread.run_sync(_find_plan, self._settings, given, abandon_on_cancel=True)
         text = orjson.dumps(plan, option=orjson.OPT_INDENT_2).decode()
@@ -45,12 +45,12 @@ class ToolPlanGenerator:
 
 
 def generator_settings(steps: Sequence[DeclaredStep], goal: Sequence[str]) -> dict[str, Any]:
-    """Return the generator's settings for a goal."""
+    """Return the settings of a `ToolPlanGenerator` with these steps and this goal."""
     return {"steps": _STEPS.dump_python(tuple(steps), mode="json"), "goal": sorted(goal)}
 
 
 def steps_of(declared: Sequence[DeclaredStep]) -> list[Step]:
-    """Return the steps that are declared for generators, as steps of a plan.
+    """Return the steps that tools declare, as steps of a plan.
 
     The id of a step is the name of its generator.
     """
@@ -99,9 +99,9 @@ class TemplateSelectorGenerator:
     """Generates a plan from a template without a model call. It is deterministic, so it is never tried twice.
 
     The accepted analysis states the problem type. If the workflow has a plan for that type (`config["templates"]`) or
-    for all types (`config["plan"]`), that plan is returned unchanged. Otherwise the shipped template in `folder` is
-    filled with the title, the files and the demands. The template of `FALLBACK` is used for an unknown type, or without
-    an analysis (S132).
+    for all other types (`config["plan"]`), that plan is returned unchanged. Otherwise the template of that type in
+    `folder` is filled with the title, the files and the demands. If the type is unknown or no analysis exists, the
+    template of `FALLBACK` is used (S132).
 
     Raises:
         UsageProblem: a setting, a plan file or a shipped template cannot be used.
@@ -114,12 +114,12 @@ class TemplateSelectorGenerator:
         self._rest: Mapping[str, Any] | None = settings.get(PLAN)
 
     async def generate(self, brief: GenerationBrief) -> Reply | Fault:
-        """Return the plan as JSON text, with a usage of no tokens."""
+        """Return the plan as JSON text, with a usage of 0 tokens."""
         await trio.lowlevel.checkpoint()
         return self.reply(brief)
 
     def reply(self, brief: GenerationBrief) -> Reply:
-        """Return the plan as a reply. The method is not async, because it does not wait."""
+        """Return the plan as a reply. Unlike `generate`, this method is not async."""
         text = orjson.dumps(self._plan(material(brief.context)), option=orjson.OPT_INDENT_2).decode()
         return Reply(text=text, usage=Usage(), model=TEMPLATE_SELECTOR)
 

@@ -1,9 +1,11 @@
-"""Handlers of tools. A call is recorded as started, with the name of its process, before it does anything.
+"""Handlers of tools. Before a call does anything, the run records that the call has begun, and in which process.
 
-A repeatable call in this process is not recorded: it ends with this process and is made again after a crash.
+One kind of call needs no such record: a repeatable call inside this process. A crash ends the call too, and the call is
+made again.
 
-A `Tool` has a function that prepares a call. The function yields the call before the call begins. `command_tool` runs a
-program in a process group of its own. `function_tool` runs a Python function, sync or async, written for anyio.
+A `Tool` has a function that prepares a call, so that the record is written between preparation and beginning.
+`command_tool` runs a program in a process group of its own. `function_tool` runs a Python function, sync or async,
+written for anyio.
 """
 
 import json
@@ -51,7 +53,7 @@ class PreparedCall(ABC):
 
     @property
     def process(self) -> str:
-        """The name of the leader of the call's process group; empty for code in this process."""
+        """The name of the first process in the call's process group; empty for code in this process."""
         return ""
 
     @property
@@ -61,7 +63,7 @@ class PreparedCall(ABC):
 
     @abstractmethod
     async def run(self) -> ToolResult:
-        """Begin the call and return its result. If this method is cancelled, it ends the whole call first."""
+        """Make the call and return its result. If this method is cancelled, it ends the call before it returns."""
 
 
 Prepare = Callable[[Mapping[str, Any]], AbstractAsyncContextManager[PreparedCall]]
@@ -75,7 +77,7 @@ class Tool:
     name: str
     prepare: Prepare
     at_commit: Callable[[str], Prepare] | None = None
-    """Returns a function that prepares a call on the files of a commit, in a folder made for the call; None for a
+    """Returns, for a commit, a function that prepares a call in a new folder with the commit's files. None for a
     built-in tool.
     """
 
@@ -99,7 +101,7 @@ def tool_actor(tool: Tool, now: Callable[[], float]) -> ToolActor:
 
 
 def ending_actors(tools: Collection[ToolRequested], now: Callable[[], float]) -> list[Actor[Any, Any]]:
-    """Return actors for a run that has ended. They end the open calls of the run's tools, and make no new calls."""
+    """Return actors for a run that has ended. They end the open tool calls of the run, and make no new calls."""
 
     async def handle(envelope: Envelope[ToolCheckRequested]) -> Checked:
         request = envelope.brief
@@ -112,7 +114,7 @@ def ending_actors(tools: Collection[ToolRequested], now: Callable[[], float]) ->
 
 
 async def _call(tool: Tool, request: ToolRequested, envelope: Envelope[Any], now: Callable[[], float]) -> Ended | None:
-    """Make a call. Return None if the call has not begun, because its run is being stopped or has withdrawn it."""
+    """Make a call. Return None if the call is not made, because its run is stopping or has withdrawn the call."""
     if envelope.parked or envelope.withdrawn:
         return None
     await envelope.ensure_held()
@@ -148,9 +150,9 @@ def command_tool(
 ) -> Tool:
     """Return a tool that runs a program.
 
-    From a call's arguments, `arguments_of` returns the program and its arguments. No shell interprets the arguments.
-    The program runs in `folder` and sees only `environment`. Exit code 0 is a success, and any other code a failure. A
-    program that cannot be executed is a permanent failure.
+    `arguments_of` turns a call's arguments into a command line: the program and its arguments. No shell interprets the
+    arguments. The program runs in `folder` and sees only `environment`. Exit code 0 is a success, and any other code a
+    failure. A program that cannot be executed is a permanent failure.
     """
 
     @asynccontextmanager
@@ -172,7 +174,7 @@ def _result_of_end(end: CommandExit | CommandNotStarted) -> ToolResult:
 
 
 def function_tool(name: str, function: Callable[[Mapping[str, Any]], str | Awaitable[str]]) -> Tool:
-    """Return a tool that calls a function with a call's arguments. The returned text is the output.
+    """Return a tool that calls `function` with a call's arguments. The text that `function` returns is the output.
 
     An async function runs in the driver's event loop. A sync function runs in a worker thread, which is abandoned if
     the call is cancelled. An exception is a failure.
@@ -187,16 +189,16 @@ def function_tool(name: str, function: Callable[[Mapping[str, Any]], str | Await
 
 @dataclass(slots=True)
 class ProgramCall(PreparedCall):
-    """A call of a program. Its process waits until the call is recorded."""
+    """A call of a program. The program's process does not begin its work before the call is recorded."""
 
     gated: GatedProcess
     result_of: Callable[[CommandExit | CommandNotStarted], ToolResult]
-    """Returns the result for the program's end, or for the error that prevented its execution."""
+    """Turns the program's end, or the error that prevented its execution, into a result."""
     is_made: bool = True
 
     @property
     def process(self) -> str:
-        """The name of the leader of the program's process group."""
+        """The name of the first process in the program's process group."""
         return self.gated.name
 
     async def run(self) -> ToolResult:
@@ -218,9 +220,9 @@ class FunctionCall(PreparedCall):
     result_of: Callable[[Any], ToolResult] = lambda value: ToolResult(
         ToolOutcome.SUCCEEDED, str(value)[:OUTPUT_CHARACTERS_MAX]
     )
-    """Returns the result for a value that the function returned."""
+    """Turns the value that the function returned into a result."""
     outcome_of: Callable[[Exception], ToolOutcome] = lambda _: ToolOutcome.FAILED
-    """Returns the outcome for an exception. The type and message of the exception become the reason."""
+    """Turns an exception of the function into an outcome. The type and message of the exception become the reason."""
 
     async def run(self) -> ToolResult:
         """Call the function: in the driver's event loop if it is async, else in a worker thread."""

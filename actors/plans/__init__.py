@@ -1,1 +1,1 @@
-"""Contingent plans: their data types, their dependency graph, their execution semantics and their proofs."""
+"""Plans: their data types, their dependency graph, the meaning of their steps in an execution, and their proofs."""

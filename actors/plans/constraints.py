@@ -1,7 +1,7 @@
 """The constraints on every plan of an execution: prohibitions, scope, budget, deadline, and invariants. Pure.
 
-They come from the first plan, from later plans, and from later texts of the user. A new plan may add constraints. A
-constraint that the new plan leaves out or weakens is restored before the plan is proved.
+The constraints come from the first plan, from later plans, and from later texts of the user. A new plan may add
+constraints. If a new plan leaves out or weakens a constraint, the constraint is restored before the plan is proved.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,14 +28,14 @@ class Constraints:
     """The requirements and invariants that every plan of an execution must have."""
 
     requirements: tuple[Requirement, ...] = ()
-    """The requirements with a kind in `KEPT_KINDS`. Their ids are unique."""
+    """The requirements whose kind is in `KEPT_KINDS`. No two have the same id."""
     invariants: tuple[Mapping[str, Any], ...] = ()
-    """The invariants as JSON objects, without repetition."""
+    """The invariants as JSON objects. No two have the same meaning."""
 
     def join(self, other: "Constraints") -> "Constraints":
         """Return these constraints and `other` as one value.
 
-        A requirement in both values is combined so that it is not weakened.
+        If both values have a requirement with the same id, the result forbids what either of them forbids.
         """
         requirements = {item.id: item for item in self.requirements}
         for item in other.requirements:
@@ -58,9 +58,9 @@ def constraints_of(value: Mapping[str, Any]) -> Constraints:
 
 
 def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapping[str, Any]:
-    """Return a plan (a JSON object) with all constraints added.
+    """Return a plan (a JSON object) with the constraints that it lacks added.
 
-    A plan that already has all constraints is returned unchanged.
+    If the plan has all constraints, the same object is returned.
     """
     kept = {item.id: item for item in constraints.join(constraints_of(value)).requirements}
     raw = value.get("requirements")
@@ -80,7 +80,7 @@ def with_constraints(value: Mapping[str, Any], constraints: Constraints) -> Mapp
 
 
 def dropped_constraints(constraints: Constraints, value: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield a finding for each constraint that an edited plan, given as JSON, leaves out or weakens."""
+    """Yield a finding for each constraint that an edited plan (a JSON object) leaves out or weakens."""
     stated = {item.id: item for item in constraints_of(value).requirements}
     for item in constraints.requirements:
         own = stated.get(item.id)

@@ -1,4 +1,4 @@
-"""Finds which requirements of a plan are covered, which are kept, and which are not checked.
+"""Finds which requirements a plan covers, which it keeps or violates, and which nothing can check.
 
 Only names and tokens are compared. No text is interpreted.
 """
@@ -15,7 +15,7 @@ GOALS_MAX = 200
 
 
 class RequirementStanding(StrEnum):
-    """The result of checking a requirement of a plan that the guards have accepted."""
+    """The result of checking one requirement of a plan."""
 
     COVERED = "covered"  # a goal: a satisfying step contributes to one of the goal's tokens
     KEPT = "kept"  # something is avoided or kept: no step uses the tool, adds the token or deletes it
@@ -33,7 +33,7 @@ class CheckedRequirement(NamedTuple):
 
 
 def check_requirements(plan: Plan) -> list[CheckedRequirement]:
-    """Return the requirements of a plan with the results of their checks, in the order of the plan."""
+    """Check all requirements of a plan, and return the results in the plan's order."""
     stated = [item for item in plan.requirements if item.kind == RequirementKind.GOAL]
     goals = {item.id: plan.goal_state.intersection(item.tokens) for item in stated[:GOALS_MAX]}
     contributing = _contributions(plan, goals)
@@ -53,11 +53,13 @@ def check_requirements(plan: Plan) -> list[CheckedRequirement]:
 
 
 def _contributions(plan: Plan, goals: Mapping[str, Collection[str]]) -> Mapping[str, frozenset[str]]:
-    """Return the goals to which each step contributes, by step id. `goals` has the tokens of each goal.
+    """Return a mapping from step ids to the names of the goals to which the step contributes.
 
-    A step contributes to a goal if it makes a token that the goal or a contributing step needs. It also contributes if
-    a contributing step depends on it. One pass over the plan is enough for all goals, because each token and each step
-    has a bit set of goals.
+    `goals` maps names to tokens.
+
+    A step contributes to a goal if it makes a token that the goal or a contributing step needs. A step also contributes
+    if a contributing step depends on it. One pass over the plan finds the contributions to all goals, because each
+    token and each step has a bit set of goals.
     """
     names = list(goals)
     producers: dict[str, list[Step]] = defaultdict(list)
@@ -92,12 +94,12 @@ def _names_in(names: list[str], bits: int) -> list[str]:
 
 
 class TokenChanges(NamedTuple):
-    """Which steps of a plan add and delete each token, on success or failure."""
+    """For each token: which steps of a plan add or delete it, by success or by failure."""
 
     adding: Mapping[str, tuple[str, ...]]
-    """The ids of the steps that add a token, by token."""
+    """A mapping from tokens to the ids of the steps that add the token."""
     deleting: Mapping[str, tuple[str, ...]]
-    """The ids of the steps that delete a token without adding it again, by token."""
+    """A mapping from tokens to the ids of the steps that delete the token without adding it again."""
 
     @classmethod
     def of(cls, plan: Plan) -> "TokenChanges":
@@ -135,7 +137,10 @@ def _check_other(item: Requirement, plan: Plan, changes: TokenChanges) -> Checke
 
 
 def _is_tracked(token: str, kind: str, plan: Plan, changes: TokenChanges) -> bool:
-    """Return whether a token can show that a requirement is kept. Some step must be able to change the token."""
+    """Return whether the token can show that a requirement of this kind is kept.
+
+    At least one step must add or delete the token.
+    """
     if token not in changes.adding and token not in changes.deleting:
         return False
     if kind == RequirementKind.MUST_AVOID:
@@ -151,9 +156,9 @@ def _uses_forbidden(item: Requirement, plan: Plan) -> list[str]:
 
 
 def _changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> list[str]:
-    """Return the ids of the steps that add a forbidden token, or delete a protected token.
+    """Return the ids of the steps that add a forbidden token, or delete a token that must be kept.
 
-    Tokens of the goal may be deleted.
+    A step may delete tokens of `goal_state`, because they must hold only at the end.
     """
     match item.kind:
         case RequirementKind.MUST_AVOID:
@@ -166,5 +171,5 @@ def _changes_forbidden(item: Requirement, plan: Plan, changes: TokenChanges) -> 
 
 
 def fold_name(name: str) -> str:
-    """Return a name with single spaces and in lower case, so that different spellings are equal."""
+    """Return a name in lower case and with single spaces, so that names with equal letters are equal."""
     return " ".join(name.split()).casefold()

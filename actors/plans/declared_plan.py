@@ -1,9 +1,8 @@
-"""Makes a plan without a model from the steps that generators declare, or says in one line why there is no plan. Pure.
+"""Makes a plan without a model, from declared steps, or says in one line why no plan exists. Pure.
 
-First the module searches for a path to the goal as if it could choose the outcome of each step (the determinised
-problem). This search is A* with an estimate: the sum of the costs of the goal's tokens, with deletions ignored. Then
-the module searches in the same way from the state after every other outcome. A path never returns to an earlier state,
-because a plan does not repeat a step.
+First, A* finds a path to the goal as if the planner could choose the outcome of each step (the determinised problem).
+The estimate of A* is the sum of the costs of the goal's tokens if deletions are ignored. Then A* finds a path from the
+state after each of the other outcomes. A path never returns to an earlier state, because a plan does not repeat a step.
 """
 
 import heapq
@@ -25,15 +24,15 @@ Tokens = frozenset[str]
 
 
 class Way(NamedTuple):
-    """One of the ways in which a step may succeed."""
+    """One of the ways in which a step can succeed."""
 
     name: str
     adds: Tokens
     deletes: Tokens
-    """The tokens that the step deletes before it adds tokens."""
+    """The tokens that the step deletes, before it adds other tokens."""
 
     def apply(self, state: Tokens) -> Tokens:
-        """Return the state after the step succeeded in this way."""
+        """Return the state after the step has succeeded in this way."""
         return state - self.deletes | self.adds
 
 
@@ -46,7 +45,7 @@ class Candidate(NamedTuple):
 
     @property
     def cost(self) -> float:
-        """The cost of the step. It grows with the number of ways, because the plan must continue after each way."""
+        """The cost of the step. A step with more ways costs more, because the plan must continue after each way."""
         return 0.5 + 0.5 * len(self.ways)
 
 
@@ -54,7 +53,7 @@ _NO_ORDER = "no order of the steps reaches the whole goal"
 
 
 class SearchFailed(Exception):
-    """No plan was found. The message says why, in one line."""
+    """The search has found no plan. The message says why, in one line."""
 
 
 Choices = Mapping[Tokens, Candidate]
@@ -62,10 +61,11 @@ Choices = Mapping[Tokens, Candidate]
 
 
 def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -> Choices:
-    """Return the step to take in every state that can follow from `start`, until the goal holds.
+    """Return, for each state that the plan can reach from `start` before the goal, the step to take.
 
     Raises:
-        SearchFailed: every path returns to an earlier state, or the search has reached `STATES_MAX` states.
+        SearchFailed: no path reaches the goal, or the search has reached one of the limits `STATES_MAX` and
+            `DEPTH_MAX`.
     """
     search = _Search(candidates, goal)
     if not search.solve_from(start, frozenset(), ()):
@@ -74,7 +74,7 @@ def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -
 
 
 class _Taken(NamedTuple):
-    """A step on a path to the goal, with its outcome on this path."""
+    """A step on a path to the goal, with the way in which it succeeds on this path."""
 
     candidate: Candidate
     way: Way
@@ -94,9 +94,10 @@ class _Search:
         self._left = STATES_MAX
 
     def solve_from(self, state: Tokens, above: AbstractSet[Tokens], ahead: Sequence[_Taken]) -> bool:
-        """Choose a step in a state, and in all states that follow. Return whether this succeeded.
+        """Choose a step in a state, and in all states that can follow. Return whether every way then leads to the goal.
 
-        `above` are the earlier states. `ahead` is a known path from this state to the goal.
+        `above` are the states before this state. `ahead` is a known path from this state to the goal; empty if none is
+        known.
         """
         if self.goal <= state or state in self.chosen:
             return True
@@ -131,9 +132,9 @@ class _Search:
         return True
 
     def _path(self, start: Tokens, above: AbstractSet[Tokens], refused: AbstractSet[str]) -> Sequence[_Taken]:
-        """Return a path to the goal, as if the search could choose every outcome; empty if there is no path.
+        """Return a path to the goal, as if the planner could choose every outcome; empty if there is no path.
 
-        The path does not begin with a step in `refused`, and does not reach a state in `above`.
+        The path does not begin with a step in `refused`, and reaches no state in `above`.
         """
         tie, parents = itertools.count(), dict[Tokens, tuple[Tokens, _Taken] | None]({start: None})
         costs, open_states = {start: 0.0}, [(self._costs.to_goal(start), next(tie), start)]
@@ -230,14 +231,14 @@ HOLDS = "holds"
 def plan_for(
     steps: Sequence[Step], holds: AbstractSet[str], goal: AbstractSet[str], others: AbstractSet[str] = frozenset()
 ) -> Plan:
-    """Return a plan from declared steps that reaches `goal` whatever outcomes the steps have.
+    """Return a plan, made from declared steps, that reaches `goal` whatever outcomes its steps have.
 
-    The id of a declared step is the name of its generator. The plan may use the same generator for several steps. If no
-    step has outcomes, each step waits only for its dependencies. Otherwise each step waits for the step before it.
-    `others` are further tokens that hold at the beginning and that no step names.
+    The id of a declared step is the name of its generator. Several steps of the plan can have the same generator. If no
+    step has several outcomes, a step waits only for its dependencies. Otherwise each step waits for the step before it.
+    `others` are further tokens that hold at the beginning, which no step needs to name.
 
     Raises:
-        UsageProblem: no step names a token of `holds` or `goal`, or the goal cannot be reached, or the goal already
+        UsageProblem: no step names one of the tokens in `holds` or `goal`, the goal cannot be reached, or it already
             holds. The error's place is `goal` or `holds`.
     """
     start, wanted = frozenset(holds), frozenset(goal)
@@ -281,7 +282,7 @@ def _candidate(step: Step) -> Candidate:
 
 
 def _check(steps: Sequence[Step], start: Tokens, goal: Tokens) -> None:
-    """Raise `UsageProblem` for tokens that no step names, and for a goal that holds already or cannot be reached."""
+    """Raise `UsageProblem` if no step names a token, or if the goal already holds or cannot be reached."""
     made_tokens = frozenset().union(*(step.may_add for step in steps))
     known = made_tokens.union(*(step.preconditions | step.may_delete for step in steps))
     for token in sorted(start - known - goal):
@@ -337,7 +338,7 @@ class _Node(NamedTuple):
     step_id: str
     generator: str
     next: tuple[tuple[str, str], ...]
-    """The outcomes, with the ids of the steps that follow them; empty if the goal holds after the outcome."""
+    """Pairs of an outcome and the id of the step after it. The id is empty if the goal holds after the outcome."""
 
 
 def _nodes(choices: Choices, start: Tokens, goal: Tokens) -> list[_Node]:
@@ -381,7 +382,7 @@ def _ids(names: Sequence[str]) -> Iterator[str]:
 def _partial_order(nodes: Sequence[_Node], by_name: Mapping[str, Step]) -> list[Step]:
     """Return the steps of a plan without outcomes.
 
-    A step depends on each earlier step that must run before it.
+    A step depends, directly or indirectly, on each earlier step that must run before it.
     """
     new_steps: list[Step] = []
     after: dict[str, frozenset[str]] = {}
@@ -406,7 +407,7 @@ def _must_precede(before: Step, after: Step) -> bool:
 
 
 def _branching_steps(nodes: Sequence[_Node], by_name: Mapping[str, Step], start: Tokens) -> list[Step]:
-    """Return the steps of a plan with outcomes. Tokens mark which step is next, so only one step is ready at a time."""
+    """Return the steps of a plan with outcomes. A token names the next step, so only one step is ready at a time."""
     prefix = "next: "
     while any(token.startswith(prefix) for token in start):
         prefix = f"then {prefix}"

@@ -1,7 +1,7 @@
-"""Explores every trace of successes and failures of a plan: how traces end, whether they loop, and which steps run.
+"""Explores all traces (sequences of successes and failures) of a plan: their ends, loops, and which steps run.
 
-Configurations are visited breadth first, so the reported traces are short. `actors.plans.reductions` keeps the number
-of configurations small without changing a result.
+A configuration is a state of an execution. Configurations are visited breadth first, so the reported traces are short.
+`actors.plans.reductions` makes the number of configurations smaller without changing a result.
 """
 
 from collections.abc import Collection, Iterator
@@ -48,7 +48,7 @@ class DeadEnd:
 
 @dataclass(frozen=True, slots=True)
 class BrokenInvariant:
-    """The first state in which an invariant does not hold."""
+    """The first visited state in which an invariant does not hold."""
 
     trace: tuple[str, ...]
     missing: tuple[str, ...]
@@ -63,19 +63,21 @@ class Exploration:
     work: int = 0
     """The units of work that were spent (`WorkLeft`)."""
     complete: bool = False
-    """Whether all configurations were visited. False if the exploration stopped early, at a limit or at its target."""
+    """Whether all configurations were visited. False if the exploration stopped earlier, at a limit or at what it was
+    looking for.
+    """
     ran: frozenset[str] = frozenset()
     succeeds: bool = False
     assurance: Assurance | None = None
-    """The guarantee for traces that do not escalate; None if the exploration is incomplete."""
+    """The guarantee for traces that do not escalate; None if `complete` is false."""
     dead_ends: list[DeadEnd] = field(default_factory=list)
     """The traces that end without the goal, the shortest first, at most `DEAD_ENDS_MAX`."""
     trap: tuple[str, ...] | None = None
-    """A trace to a configuration after which no trace ends or escalates; None if there is no such trace."""
+    """A trace after which the plan can neither end nor escalate; None if there is no such trace."""
     loop: tuple[str, ...] | None = None
-    """A trace that ends with one iteration of a loop; None if no loop was found."""
+    """A trace whose last items are one iteration of a loop; None if no loop was found."""
     broken: dict[int, BrokenInvariant] = field(default_factory=dict)
-    """The broken invariants, by their position in the plan's list."""
+    """A mapping from the positions of broken invariants in the plan's list to the first states that break them."""
     escalations: tuple[str, ...] = ()
     """The sorted ids of the steps at which a trace may escalate."""
     undoes: tuple[str, ...] = ()
@@ -83,18 +85,18 @@ class Exploration:
 
     @property
     def closest_missing(self) -> tuple[str, ...]:
-        """The missing goal tokens of the dead end with the fewest missing goal tokens."""
+        """The missing goal tokens of the dead end that is closest to the goal; empty without dead ends."""
         return min((end.missing for end in self.dead_ends), key=lambda missing: (len(missing), missing), default=())
 
 
 def explore(
     program: Program, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
 ) -> Exploration:
-    """Visit at most `limit` configurations of a plan.
+    """Visit at most `limit` configurations of a plan, and return what was found.
 
-    With `until_success`, stop at the first trace that ends with the goal. With `until_ran`, stop after each of these
-    steps has run on some trace. The work is limited too, because a configuration may have many outcomes. Work is
-    counted, not timed, so the result is the same on every machine.
+    With `until_success`, stop at the first trace that ends with the goal. With `until_ran`, stop when each of these
+    steps has run on at least one trace. The work is limited too, because one configuration can have many outcomes. Work
+    is counted, not timed, so the result is the same on every machine.
     """
     sought = mask_of([program.order.index[step_id] for step_id in until_ran])
     return _Explorer(program, sought, until_success=until_success).run(limit)
@@ -103,7 +105,7 @@ def explore(
 def explore_plan(
     plan: Plan, order: StepOrder, limit: int, *, until_success: bool = False, until_ran: Collection[str] = ()
 ) -> Exploration:
-    """Compile and explore a plan. A plan whose compiled program is too large is not explored."""
+    """Compile and explore a plan. If the compiled program would be too large, the result is empty and incomplete."""
     returning = sum(step.goes_back_to is not None for step in plan.steps)
     tokens, steps = len(named_tokens(plan)), len(plan.steps)
     if tokens * (tokens + 6 * steps) + steps * (3 * steps + 4 * returning) > PROGRAM_BITS_MAX:
@@ -118,7 +120,7 @@ class _Explorer:
     """
 
     _reduced: list[Reduced]
-    """The configuration in the reduced form of `Reducer`."""
+    """The configuration, reduced by `Reducer`."""
     _ready: list[int]
     _predecessor: list[Edge | None]
     _successors: list[list[Edge]]
@@ -163,9 +165,10 @@ class _Explorer:
         return (self._program.steps[index].step_id for index in bits(steps))
 
     def _visit(self, limit: int, successes: list[int], dead_ends: list[int]) -> bool:
-        """Visit configurations, and add those in which traces end to the two lists. Return whether all were visited.
+        """Visit configurations, and return whether all were visited.
 
-        `successes` and `dead_ends` get numbers of configurations. Raises `OutOfWork` if the limit of work is reached.
+        If a trace ends in a configuration, the configuration's number is added to `successes` or `dead_ends`. Raises
+        `OutOfWork` if the limit of work is reached.
         """
         program, result = self._program, self._result
         initial = self._reducer.initial()
@@ -226,9 +229,9 @@ class _Explorer:
             self._check_invariants(number, index, outcome, after)
 
     def _add(self, reduced: Reduced, candidates: int, predecessor: Edge | None) -> int:
-        """Number a new configuration, and return the number.
+        """Store a new configuration, and return its number.
 
-        `candidates` are the steps that may be ready in the configuration.
+        `candidates` are the steps that may be ready in it, as a bit set.
         """
         self._work.spend(self._work.stored + candidates.bit_count() * self._work.item)
         number = len(self._reduced)
@@ -245,7 +248,7 @@ class _Explorer:
         return number
 
     def _check_invariants(self, number: int, index: int, outcome: str, after: Configuration) -> None:
-        """Record the invariants that an outcome breaks and that no earlier outcome has broken."""
+        """Record the invariants that do not hold after an outcome and are not yet recorded."""
         new = [position for position in broken_invariants(self._program, after) if position not in self._result.broken]
         if new:
             trace = (*self._trace(number), self._item(index, outcome))
@@ -268,10 +271,7 @@ class _Explorer:
         return tuple(reversed(items))
 
     def _item(self, index: int, outcome: str) -> str:
-        """Return the item of a trace for an outcome of a step.
-
-        Equal items are the same object, which saves memory because many traces contain them.
-        """
+        """Return the text for a step's outcome in a trace. Equal texts are the same object, to save memory."""
         item = self._items.get((index, outcome))
         if item is None:
             item = self._items[index, outcome] = trace_item(self._program, index, outcome)

@@ -1,7 +1,7 @@
-"""The dependency graph of a plan: a topological order of its steps, reachability, cycles, and contingent steps.
+"""The dependency graph of a plan: the topological order, ancestors, cycles, and steps that run only after a failure.
 
 A step's *index* is its position in the topological order. Sets of steps are bit sets of indices. Ancestors have lower
-indices and descendants have higher indices, so the bit sets of a plan with 20,000 steps take tens of megabytes.
+indices, so their bit sets are short: those of a plan with 20,000 steps take tens of megabytes.
 """
 
 import heapq
@@ -21,18 +21,18 @@ class StepOrder:
     """The steps of an acyclic plan in topological order."""
 
     steps: tuple[Step, ...]
-    """The steps. Each comes after all steps that it depends on."""
+    """The steps. Each step comes after all steps on which it depends."""
     dependencies: tuple[tuple[int, ...], ...]
-    """The indices of the dependencies of each step, ascending."""
+    """For each step: the indices of its dependencies, ascending."""
 
     @cached_property
     def index(self) -> Mapping[str, int]:
-        """The index of each step, by its id."""
+        """A mapping from step ids to indices."""
         return {step.step_id: index for index, step in enumerate(self.steps)}
 
     @cached_property
     def ancestors(self) -> Sequence[int]:
-        """For each step, the bit set of the steps that have ended before it in every execution."""
+        """For each step: the bit set of the steps on which it depends, directly or indirectly."""
         ancestors: list[int] = []
         for dependencies in self.dependencies:
             mask = 0
@@ -43,7 +43,7 @@ class StepOrder:
 
     @cached_property
     def descendants(self) -> Sequence[int]:
-        """For each step, the bit set of the steps that depend on it, directly or not."""
+        """For each step: the bit set of the steps that depend on it, directly or indirectly."""
         descendants = [0] * len(self.steps)
         for index in range(len(self.steps) - 1, -1, -1):
             mask = descendants[index] | 1 << index
@@ -55,9 +55,9 @@ class StepOrder:
 def order_of(plan: Plan, *, as_listed: bool = False) -> StepOrder | None:
     """Return the plan's topological order; None if the dependencies have a cycle.
 
-    Step ids must be unique. Dependencies that name no step are ignored. Ties are broken by id, so the order does not
-    depend on how the steps are listed. With `as_listed`, which is for people, ties are broken by the order of the steps
-    in the plan.
+    Step ids must be unique. Dependencies that name no step are ignored. If the dependencies leave a choice, the
+    smallest id comes first, so the result does not depend on the order in the plan. With `as_listed`, which is for
+    people, the order in the plan decides.
     """
     steps = plan.steps if as_listed else sorted(plan.steps, key=attrgetter("step_id"))
     rank = {step.step_id: index for index, step in enumerate(steps)}
@@ -91,11 +91,11 @@ def order_of(plan: Plan, *, as_listed: bool = False) -> StepOrder | None:
 
 
 def cycles(plan: Plan) -> list[tuple[str, ...]]:
-    """Return at most `CYCLES_MAX` dependency cycles that share no step.
+    """Return at most `CYCLES_MAX` cycles of dependencies. No two cycles share a step.
 
-    A cycle is a tuple of step ids. Each step depends on the next, and the smallest id is first. A cycle that shares a
-    step with a returned cycle is left out. The time is linear: one depth-first search continues from the step before a
-    cycle, and never returns to the steps of that cycle.
+    A cycle is a tuple of step ids. Each step depends on the next step, and the smallest id is first. The time is
+    linear: after a depth-first search has found a cycle, it continues before the cycle, and never visits the cycle's
+    steps again.
     """
     names = {step.step_id: step.dependencies for step in sorted(plan.steps, key=attrgetter("step_id"))}
     found: list[tuple[str, ...]] = []
@@ -130,7 +130,7 @@ def _from_smallest(cycle: list[str]) -> tuple[str, ...]:
 
 
 def bits(mask: int) -> Iterator[int]:
-    """Yield the indices of the set bits, lowest first."""
+    """Yield the positions of the bits that are 1, lowest first."""
     while mask:
         low = mask & -mask
         yield low.bit_length() - 1
@@ -138,7 +138,7 @@ def bits(mask: int) -> Iterator[int]:
 
 
 def mask_of(indices: Sequence[int]) -> int:
-    """Return the bit set of the indices. The time is linear in the highest index."""
+    """Return the bit set that contains these indices. The time is linear in the highest index."""
     if len(indices) == 1:
         return 1 << indices[0]
     if not indices:
@@ -150,7 +150,7 @@ def mask_of(indices: Sequence[int]) -> int:
 
 
 def transpose(count: int, rows: Sequence[int]) -> list[int]:
-    """Return the transpose of a bit matrix with `count` columns: the set of rows for each column."""
+    """Return the transpose of a bit matrix with `count` columns: for each column, the set of rows that have its bit."""
     columns: list[list[int]] = [[] for _ in range(count)]
     for number, row in enumerate(rows):
         for index in bits(row):
@@ -161,9 +161,9 @@ def transpose(count: int, rows: Sequence[int]) -> list[int]:
 def contingent_steps(plan: Plan) -> frozenset[str]:
     """Return the ids of the contingent steps. All other steps make up the nominal run.
 
-    A step is contingent if one of its preconditions is not in the initial state and is produced only by failures or
-    contingent steps. The set of contingent steps is the least fixpoint of this rule. A step does not count as the
-    producer of its own precondition.
+    A contingent step cannot run unless a step fails. At least one of its preconditions is not in the initial state, and
+    is produced only by failures or by other contingent steps. The set of contingent steps is the least fixpoint of this
+    rule.
     """
     if not any(step.failure_effects for step in plan.steps):
         return frozenset()
@@ -194,10 +194,10 @@ def contingent_steps(plan: Plan) -> frozenset[str]:
 
 
 def reachable_by_failure(plan: Plan) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the steps and the tokens that successes and failures can reach if deletions are ignored.
+    """Return the ids of the steps that can run, and the tokens that can hold, if deletions are ignored.
 
-    Because deletions are ignored, a step or token that is not reached is certainly unreachable. A failure that
-    escalates or cannot happen reaches nothing.
+    A step or token that is not in the result is certainly unreachable. The effects of a failure count only if the
+    execution continues after the failure.
     """
     tokens: set[str] = set(plan.initial_state)
     reached: set[str] = set()

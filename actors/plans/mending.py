@@ -1,7 +1,9 @@
-"""Corrects a plan's JSON before guards judge it, and checks it against given facts and results of tools. Pure.
+"""Corrects a plan's JSON before guards judge it, and compares the plan with given facts and with the results of tools.
 
-Given facts, sums, whole numbers and lists are corrected in a plan that a run's model wrote, but not in a plan from a
-file. Decisions of the model are left unchanged. The guard rejects wrong decisions.
+Pure.
+
+In a plan that a model wrote, values that need no decision are corrected: given facts, sums, whole numbers and lists. A
+plan from a file is not corrected. A wrong decision of the model is never corrected; the guard rejects it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +34,7 @@ _DIGITS = len(str(NUMBER_MAX))
 def mend_plan(plan: Any) -> tuple[Any, tuple[Finding, ...]]:
     """Return a plan's JSON value with corrected values, and a warning for each changed place.
 
-    A value without a list of steps is returned unchanged. The given object is not modified.
+    If the value has no list of steps, or too many steps, it is returned unchanged. The argument is not modified.
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list) or len(plan["steps"]) > STEPS_MAX:
         return plan, ()
@@ -116,12 +118,11 @@ def _note(where: str, text: str) -> Finding:
 
 
 def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
-    """Return a plan's JSON value with the given facts, and the keys whose values were replaced.
+    """Return a plan's JSON value with the facts of `given`, and the keys whose values were replaced.
 
-    A key that the model left out is added, and does not count as replaced. If a failure can undo the whole plan, a step
-    without an undo gets the undo that its tool declares. The requirements and invariants that every plan must have are
-    added, because a model may leave them out. A value without a list of steps is returned unchanged, because the guard
-    rejects it.
+    A missing key is added, and does not count as replaced. If a failure can undo the whole plan, each step without an
+    undo gets the undo that its tool declares. Missing requirements and invariants that every plan must have are added.
+    If the value has no list of steps, it is returned unchanged, because the guard rejects it.
     """
     if not isinstance(plan, Mapping) or not isinstance(plan.get("steps"), list):
         return plan, ()
@@ -136,7 +137,7 @@ def set_given_facts(plan: Any, given: Given) -> tuple[Any, tuple[str, ...]]:
 
 
 def _drop_empty_guards(plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a plan without empty `guard` keys. The schema for models requires the key even if there are no guards."""
+    """Return a plan without empty `guard` keys. Models must write the key even if no guards exist."""
     steps = plan["steps"]
     if not any(isinstance(step, Mapping) and step.get("guard") == "" for step in steps):
         return plan
@@ -161,7 +162,7 @@ def _add_undos(plan: Mapping[str, Any], given: Given) -> Mapping[str, Any]:
 
 
 def _declared_undo(step: Mapping[str, Any], given: Given) -> str:
-    """Return the undo that a step's tool declares; empty if there is none, or if the step names an undo itself."""
+    """Return the undo that a step's tool declares; empty if the tool declares none, or if the step has an undo."""
     if step.get("undo"):
         return ""
     names = [name for name in bound_names(str(step.get("step_id", ""))) if name in given.step_generators]
@@ -184,7 +185,7 @@ def findings_of_replaced_keys(replaced: Sequence[str]) -> tuple[Finding, ...]:
 
 
 def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
-    """Yield an error for each generator and guard in a step that no tool implements."""
+    """Yield an error for each generator and guard of a step if no tool implements it."""
     steps = plan.get("steps") if isinstance(plan, Mapping) else None
     for step in steps if isinstance(steps, list) else ():
         if not isinstance(step, Mapping):
@@ -205,7 +206,7 @@ def unbound_findings(plan: Any, given: Given) -> Iterator[Finding]:
 
 
 def _equals_fact(written: Any, fact: Sequence[Any]) -> bool:
-    """Return whether a list in a plan equals a fact. The order of items does not count."""
+    """Return whether a list in a plan has the same items as a fact, in any order."""
     if not isinstance(written, list) or len(written) != len(fact):
         return False
     if all(isinstance(item, str) for item in (*written, *fact)):
@@ -217,11 +218,11 @@ _NOTHING = ReadableResult()
 
 
 def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
-    """Yield a finding for each outcome and value in a plan that no result of a tool reports.
+    """Yield an error for each outcome or value in a plan that the result of the step's tool does not report.
 
-    If no tools are given, yield nothing. `actors.tools.uses.ToolSet.unbound` refuses the same mistakes in a plan that
-    is executed. If a result reports an outcome that the step does not list, a warning names the outcome. Such an
-    outcome counts as a failure of the step.
+    If `given` names no tools, yield nothing. Yield a warning if the result can report an outcome that the step does not
+    list, because this outcome counts as a failure of the step. In an execution, `actors.tools.uses.ToolSet.unbound`
+    finds the same mistakes.
     """
     draft = read_draft(plan)[0] if given.generators is not None else None
     if draft is None:
@@ -273,7 +274,7 @@ def _outcomes(step: Step, result: ReadableResult) -> Iterator[Finding]:
 
 
 def _token_source_hint(plan: Plan, token: str, given: Given) -> str:
-    """Return the end of an error message, which names the generators that report the value of the token."""
+    """Return the last part of an error message: which generators report the value of the token."""
     named: Mapping[str, ReadableResult] = {**given.results, **given.step_results}
     names = sorted(name for name, result in named.items() if token in result.values)
     if not names:

@@ -1,16 +1,17 @@
 """Finds which tokens are necessarily true before each step of the nominal run, in which no step fails.
 
 The steps of the nominal run may be executed in any order that the dependencies allow. A token is necessarily true
-before a step if it is true before this step in every such order. By the modal truth criterion (Chapman 1987, for ground
-steps), a token p is necessarily true before a step c if and only if both hold:
+before a step if it is true before this step in each of these orders. A step is necessarily before another step if it
+comes first in each of these orders. By the modal truth criterion (Chapman 1987, for ground steps), a token `p` is
+necessarily true before a step `c` if and only if both conditions hold:
 
-    1. p is in the initial state, or some step that adds p is necessarily before c.
-    2. For every other step d that deletes p and is not necessarily after c, some step that adds p (a white knight) is
-       necessarily after d and before c.
+    1. `p` is in the initial state, or at least one step that adds `p` is necessarily before `c`.
+    2. For each other step `d` that deletes `p` and is not necessarily after `c`, at least one step that adds `p` (a
+       white knight) is necessarily after `d` and before `c`.
 
 A step that deletes and adds the same token counts as adding the token. The end of the plan counts as a step after all
-others. The criterion is exact. If condition 2 fails for d, then p is false at c in some order. In this order, d is as
-late as possible, and c comes right after d.
+others. The criterion is exact: if condition 2 fails for `d`, then `p` is false before `c` in at least one order. In
+that order, `d` is as late as possible, and `c` comes directly after `d`.
 """
 
 from collections import defaultdict
@@ -24,7 +25,7 @@ from actors.plans.reductions import OutOfWork
 
 
 class UncertaintyCause(Enum):
-    """Why a token is not necessarily true."""
+    """The reason why a token is not necessarily true."""
 
     NOT_PRODUCED = auto()  # no step of the nominal run produces it
     NOT_ORDERED = auto()  # its producer is not ordered before
@@ -36,7 +37,7 @@ class Unmet:
     """A token that is not necessarily true, with the reason."""
 
     token: str
-    """The token, named in a step's precondition or in the goal."""
+    """The token, which is a precondition of a step or a goal token."""
     cause: UncertaintyCause
     steps: tuple[str, ...]
     """The ids of the steps that produce the token too late or may delete it, at most `STEPS_MAX`."""
@@ -56,9 +57,9 @@ compute, and a plan may have many of them.
 
 
 class NominalRun:
-    """Evaluates the modal truth criterion for the nominal run of a plan without dependency cycles.
+    """Evaluates the modal truth criterion for the nominal run of a plan whose dependencies have no cycle.
 
-    Its methods raise `OutOfWork` after `DELETERS_MAX` deletions.
+    The methods raise `OutOfWork` when they have searched white knights for `DELETERS_MAX` deletions.
     """
 
     def __init__(self, plan: Plan, order: StepOrder, contingent: frozenset[str]) -> None:
@@ -81,8 +82,8 @@ class NominalRun:
     def unmet_before(self, index: int, *, named: bool = True) -> list[Unmet]:
         """Return the preconditions of a step that are not necessarily true before it, sorted by token.
 
-        With `named`, the result names the steps that produce or delete these preconditions. Finding these steps takes
-        most of the time.
+        With `named`, the result names the steps that produce or delete these preconditions. Without `named`, the method
+        is much faster.
         """
         needed = self.order.steps[index].preconditions
         if needed.isdisjoint(self._deletable):
@@ -98,7 +99,7 @@ class NominalRun:
         return [unmet for token in sorted(self._goal) if (unmet := self._check_at_end(token))]
 
     def is_redundant(self, index: int) -> bool:
-        """Return whether the step's success only adds tokens that are necessarily true before it."""
+        """Return whether the step only adds tokens that are necessarily true before the step."""
         step = self.order.steps[index]
         if not step.effects or step.delete_effects - step.effects or step.failure_effects:
             return False
@@ -109,7 +110,7 @@ class NominalRun:
         return all(self._check_before(token, index) is None for token in step.effects)
 
     def _check_before(self, token: str, index: int, *, named: bool = True) -> Unmet | None:
-        """Return a token with the reason why it is not necessarily true before a step.
+        """Return the reason why a token is not necessarily true before a step.
 
         Return None if the token is necessarily true.
 
@@ -141,10 +142,11 @@ class NominalRun:
         return Unmet(token, UncertaintyCause.NOT_PRODUCED, ())
 
     def _last_unrepaired(self, knights: int, deleters: int) -> int:
-        """Return the last deleter that no white knight follows, as a bit set; 0 if there is no such deleter.
+        """Return, as a bit set, the last of the `deleters` that no step in `knights` follows; 0 if each is followed.
 
-        The loop goes through the deleters, beginning with the last. A knight repairs the deletions of all its ancestors
-        at once, so a sequential plan needs only one or two iterations. Raises `OutOfWork` at the limit.
+        The loop begins with the last deleter. A knight repairs the deletions of all its ancestors at once, so a
+        sequential plan needs only one or two iterations. Raises `OutOfWork` if all searches of the plan exceed
+        `DELETERS_MAX` iterations.
         """
         while deleters:
             self._searched += 1
@@ -180,7 +182,7 @@ class NominalRun:
 
 
 def orphans(plan: Plan) -> list[Step]:
-    """Return the steps that do not contribute to the plan, sorted by id.
+    """Return the steps that do not contribute to the plan's goal, sorted by id.
 
     A step contributes if the goal, an invariant or a contributing step needs one of its effects, or if a contributing
     step depends on it. A step that deletes a token on success also contributes, because the deletion may be its

@@ -1,4 +1,4 @@
-"""The data types of a plan (`Plan`, `Step`, `Invariant`), all frozen, and their JSON form.
+"""The data types of a plan (`Plan`, `Step`, `Invariant`), all immutable, and their JSON form.
 
 A plan is data that a model or a person wrote. `actors.plans.reader` reads a plan from any JSON value.
 `actors.plans.semantics` defines the meaning of the fields in an execution.
@@ -31,30 +31,30 @@ PLAN_ID_DEFAULT = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """A condition that every reachable state must meet, as an implication between sets of tokens."""
+    """A condition on every reachable state: if all tokens of `when` hold, then `must` and `must_not` must be met."""
 
     when: frozenset[str] = frozenset()
     """The invariant applies to states in which all these tokens hold."""
     must: frozenset[str] = frozenset()
-    """The tokens that must all hold in such a state."""
+    """The tokens that must all hold in a state to which the invariant applies."""
     must_not: frozenset[str] = frozenset()
-    """The tokens that must not hold in such a state."""
+    """The tokens of which none may hold in a state to which the invariant applies."""
 
 
 class NamedOutcome(NamedTuple):
-    """One of the ways in which a step may succeed. The output of the step's generator says which way was taken."""
+    """One of several ways in which a step can succeed. The output of the step's generator names the outcome."""
 
     name: str
     effects: frozenset[str] = frozenset()
-    """The tokens that the outcome adds, besides the `effects` of the step."""
+    """The tokens that the outcome adds, in addition to the `effects` of the step."""
     delete_effects: frozenset[str] = frozenset()
-    """The tokens that the outcome deletes before tokens are added, besides the `delete_effects` of the step."""
+    """The tokens that the outcome deletes, in addition to the `delete_effects` of the step, before tokens are added."""
 
 
 class Step(NamedTuple):
     """One step of a plan.
 
-    It is a named tuple, because named tuples are created fastest, and a plan may have thousands of steps.
+    The type is a named tuple, because a plan can have thousands of steps, and named tuples are created fast.
     """
 
     step_id: str
@@ -83,7 +83,7 @@ class Step(NamedTuple):
     satisfies: frozenset[str] = frozenset()
     implements: frozenset[str] = frozenset()
     outcomes: tuple[NamedOutcome, ...] = ()
-    """The ways in which the step may succeed; empty if there is only one way."""
+    """The ways in which the step can succeed; empty if there is only one way."""
     undo: str = ""
     """The tool that undoes one successful call of the generator, or `nothing` or `irreversible`; empty if no undo is
     declared.
@@ -91,7 +91,7 @@ class Step(NamedTuple):
 
     @property
     def may_add(self) -> frozenset[str]:
-        """The tokens that the step adds with at least one of its successful outcomes."""
+        """The tokens that at least one successful outcome of the step adds."""
         return self.effects.union(*(outcome.effects for outcome in self.outcomes)) if self.outcomes else self.effects
 
     @property
@@ -103,18 +103,18 @@ class Step(NamedTuple):
 
     @property
     def goes_back_to(self) -> str | None:
-        """The id of the step that a failure goes back to; None if it does not go back."""
+        """The id of the step to which execution goes back after a failure; None if it does not go back."""
         return None if self.on_failure in RESERVED_IDS else self.on_failure
 
     @property
     def failure_continues(self) -> bool:
-        """Whether execution continues after a failure. If it does, the failure's effects can matter to other steps."""
+        """Whether execution continues after a failure, so that other steps can use the failure's effects."""
         return self.on_failure not in (ESCALATE, NEVER, UNDO)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A contingent plan, or a policy if all its steps are repeatable."""
+    """A plan. If all its steps are repeatable, the plan is a policy, and its steps have no order."""
 
     plan_id: str
     """A short name for people, chosen by the author of the plan."""
@@ -123,7 +123,7 @@ class Plan:
     initial_state: frozenset[str] = frozenset()
     goal_state: frozenset[str] = frozenset()
     total_retry_budget: int = TOTAL_RETRY_BUDGET_DEFAULT
-    """The largest number of attempts at all steps together, in one execution."""
+    """The largest number of attempts at all steps together in one execution."""
     invariants: tuple[Invariant, ...] = ()
     """The conditions that must hold in every reachable state."""
     requirements: tuple[Requirement, ...] = ()
@@ -133,22 +133,22 @@ class Plan:
 
     @property
     def is_policy(self) -> bool:
-        """Whether every step is repeatable. If so, the plan is a policy, and its steps have no order."""
+        """Whether the plan is a policy, that is, whether it has steps and all are repeatable."""
         return bool(self.steps) and all(step.repeatable for step in self.steps)
 
     @property
     def undoes(self) -> bool:
-        """Whether the failure of a step can end the plan with everything undone."""
+        """Whether at least one step's failure ends the plan with everything undone."""
         return any(step.on_failure == UNDO for step in self.steps)
 
     @property
     def has_outcomes(self) -> bool:
-        """Whether a step has outcomes. If so, the plan has more than one run without a failure."""
+        """Whether at least one step has outcomes. A plan with outcomes can run in several ways without a failure."""
         return any(step.outcomes for step in self.steps)
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
-    """Return the plan as a JSON object. `read_plan` reads an equal plan from it. Sets are written sorted."""
+    """Return the plan as a JSON object, from which `read_plan` reads an equal plan. Sets become sorted lists."""
     value: dict[str, Any] = {
         "plan_id": plan.plan_id,
         "goal": plan.goal,

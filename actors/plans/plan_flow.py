@@ -1,4 +1,4 @@
-"""A plan as a graph and as Mermaid text: its steps, and which steps follow an outcome or a failure. Pure."""
+"""A plan as a graph and as Mermaid text: its steps, and the steps that follow after an outcome or a failure. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -16,7 +16,8 @@ def plan_flow(
 ) -> Flow | None:
     """Return the graph of a plan (JSON); None if the value is not a plan.
 
-    `states` has the state of each step by id, and `outcomes` the named outcome of each step that succeeded.
+    `states` maps step ids to the states of the steps. `outcomes` maps the ids of steps that succeeded to their
+    outcomes.
     """
     plan, _ = read_plan(value)
     order = None if plan is None else order_of(plan, as_listed=True)
@@ -59,11 +60,11 @@ def _edges(plan: Plan, states: Mapping[str, NodeState], outcomes: Mapping[str, s
 def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yield each pair of a step and a step that follows it, with the outcomes that lead to the second step.
 
-    The outcomes are empty if all outcomes lead to the second step.
+    The tuple of outcomes is empty if all outcomes lead to the second step.
 
-    A step follows the steps that it depends on. In a plan with outcomes, a step also follows the steps that make its
-    needed tokens. If steps can delete some of these tokens, only the deletable tokens count, because they show the
-    progress of an execution.
+    A step follows the steps on which it depends. In a plan with outcomes, a step also follows the steps that make the
+    tokens that it needs. If a step can delete at least one needed token, the tokens that no step can delete do not
+    count.
     """
     steps = {step.step_id: step for step in plan.steps}
     moving: frozenset[str] = frozenset()
@@ -81,9 +82,9 @@ def _find_successions(plan: Plan) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _leading_outcomes(step: Step, needed: frozenset[str]) -> tuple[str, ...]:
-    """Return the outcomes of a step that make a needed token.
+    """Return the names of the outcomes of a step that make a needed token.
 
-    The result is empty if the step makes a needed token whatever its outcome.
+    The result is empty if the step makes a needed token with every outcome.
     """
     names = tuple(outcome.name for outcome in step.outcomes if not needed.isdisjoint(outcome.effects))
     return () if len(names) == len(step.outcomes) or not needed.isdisjoint(step.effects) else names
@@ -153,6 +154,6 @@ def _label(step: Step) -> str:
 
 
 def _escape_mermaid(text: str) -> str:
-    """Return a text with the characters escaped that Mermaid would interpret: quotes, brackets, entities, line ends."""
+    """Escape the characters of a text that Mermaid would interpret: quotes, brackets, entities, line ends."""
     shown = "".join(f"#{ord(char)};" if char in '#&<>"`;|' else char for char in text if char.isprintable())
     return " ".join(shown.split())

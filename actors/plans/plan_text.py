@@ -57,9 +57,11 @@ _LEADING = re.compile(r"^([-+=]|\d+[.)])")
 
 
 def failure_text(step: Step, words: Mapping[str, str], named: Callable[[str], str] = str) -> str:
-    """Return the text for a step's `on_failure`. If the failure goes back to a step, the text names that step.
+    """Return the text for a step's `on_failure`.
 
-    `words` has a text for each value of `on_failure`, and a text for `GO_BACK`. `named` formats the id of a step.
+    If execution goes back to a step after a failure, the text names that step.
+
+    `words` maps the values of `on_failure`, and `GO_BACK`, to texts. `named` formats the id of a step.
     """
     back = step.goes_back_to
     return words[step.on_failure] if back is None else words[GO_BACK] + named(back)
@@ -109,7 +111,7 @@ def step_title(number: str, step: Step) -> Line:
 
 
 def field_line(name: str, text: str, width: int = 7) -> Line:
-    """Return a field of a step: its name, in a column of `width` characters, and its text."""
+    """Return the line of a step's field: the field's name, padded to `width` characters, and the field's text."""
     return Line((StyledSpan("   "), StyledSpan(f"{name:<{width}}", "cyan"), *line(text).spans), 3 + width)
 
 
@@ -118,7 +120,7 @@ def _head(plan: Plan) -> list[Line]:
 
 
 def plan_items(value: Any) -> Checklist | None:
-    """Return the plan as a list of unexecuted steps; None if the value is not a plan."""
+    """Return the plan as a checklist on which no step has begun; None if the value is not a plan."""
     if (ordered := _order_steps(value)) is None:
         return None
     plan, steps = ordered
@@ -137,16 +139,16 @@ def plan_items(value: Any) -> Checklist | None:
 
 
 def basis_of(value: Any) -> str:
-    """Return the sentence about the origin of a plan.
+    """Return the text in a plan's field `basis`, which says where the plan comes from.
 
-    The sentence is empty if the plan does not state its origin, or if the value is not a plan.
+    The text is empty if the plan has no such field, or if the value is not a plan.
     """
     basis = value.get("basis") if isinstance(value, Mapping) else None
     return clean(basis, one_line=True) if isinstance(basis, str) else ""
 
 
 def step_details(value: Any) -> dict[str, tuple[Line, ...]]:
-    """Return the lines below each step's title, by the step's id; empty if the value is not a plan."""
+    """Return a mapping from step ids to the lines below the step's title; empty if the value is not a plan."""
     ordered = _order_steps(value)
     return {} if ordered is None else {step.step_id: tuple(_details(step)) for step in ordered[1]}
 
@@ -177,7 +179,7 @@ def _details(step: Step) -> Iterator[Line]:
 
 
 def _row(number: str, step: Step, contingent: bool) -> Line:
-    """Return a step in one line. The usual case, in which a person takes over after a failure, is not mentioned."""
+    """Return a step in one line. `on_failure` is not shown if it is `escalate`, the usual value."""
     row = step_title(number, step)
     if step.guard:
         row += Line((StyledSpan("  "), *line(f"[{step.guard}]", "cyan").spans))
@@ -245,7 +247,7 @@ def plan_markdown(value: Any, note: str = "", demands: Sequence[str] = ()) -> st
 
 
 def plan_checklist(value: Any, note: str = "", demands: Sequence[str] = ()) -> str:
-    """Return a plan as a GitHub task list: the steps to do, then the steps that are only needed after a failure.
+    """Return a plan as a GitHub task list: the steps to do, then the steps that run only after a failure.
 
     The plan's basis and `note` follow the title. `demands` are lines at the end. Raises `UsageProblem` if the value is
     not a plan.
@@ -305,7 +307,7 @@ def escape_markdown(text: str) -> str:
 
 
 def _for_github(text: str) -> str:
-    """Return a text in which GitHub finds no mention of a user. GitHub would notify that user."""
+    """Change a text so that GitHub finds no mention of a user in it, because GitHub would notify the user."""
     return text.replace("@", "@<!-- -->")
 
 
@@ -325,7 +327,7 @@ def _read_ordered_plan(value: Any) -> tuple[Plan, tuple[Step, ...]]:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ProvedPlan(Plan):
-    """A plan that the guards of a run have accepted. Two such plans are equal if their typed fields are equal."""
+    """A plan that the guards of a run have accepted. Two plans are equal if their typed fields are equal."""
 
     source: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The JSON object that the model wrote, including keys that this version does not know."""
@@ -346,13 +348,16 @@ class ProvedPlan(Plan):
         return self.to_markdown()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a copy of the JSON object in the model's form. `replan.check` and `replan check` can read it."""
+        """Return a copy of the JSON object in the form that models write.
+
+        `replan.check` and `replan check` can read the copy.
+        """
         return copy.deepcopy(dict(self.source))
 
     def to_markdown(self) -> str:
         """Return the Markdown document that `replan export` writes, with the model's texts escaped.
 
-        Raises `UsageProblem` if only a guard of the user's own accepts the object as a plan.
+        Raises `UsageProblem` if the object is not a plan. (A user's own guard can accept other objects.)
         """
         try:
             return plan_markdown(dict(self.source), f"{self.conclusion}." if self.conclusion else "", self.demands)
@@ -363,7 +368,7 @@ class ProvedPlan(Plan):
 def read_proved_plan(value: Mapping[str, Any], conclusion: str = "", demands: tuple[str, ...] = ()) -> ProvedPlan:
     """Return the plan in a JSON object, with the `conclusion` and the `demands` of its run. Never raises.
 
-    A field of a wrong type, which a guard of the user may allow, gets its default.
+    If a field has a wrong type (a user's own guard may allow this), the field gets its default.
     """
     draft, _ = read_draft(dict(value))
     plan = Plan(PLAN_ID_DEFAULT, ()) if draft is None else draft
@@ -388,10 +393,7 @@ LINES_MAX = 400
 
 
 def plan_as_yaml(value: Mapping[str, Any], comments: Iterable[str] = ()) -> str:
-    """Return a plan, given as JSON, as YAML.
-
-    The comments are written above the plan, and are ignored when the plan is read.
-    """
+    """Return a plan (a JSON object) as YAML, with `comments` above it. Reading the YAML ignores the comments."""
     import yaml  # noqa: PLC0415 -- slow to load, and `show` needs no YAML
 
     head = "".join(f"# {row}".rstrip() + "\n" for comment in comments for row in comment.splitlines() or [""])
@@ -402,20 +404,20 @@ def plan_as_yaml(value: Mapping[str, Any], comments: Iterable[str] = ()) -> str:
 
 
 def _in_order(value: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return a mapping in a new order: the present keys of `keys`, then all other keys, and `steps` last."""
+    """Return a mapping in a new order: first the keys in `keys`, then all other keys, and `steps` last."""
     rest = [key for key in value if key not in keys and key != "steps"]
     return {key: value[key] for key in (*keys, *rest, "steps") if key in value}
 
 
 def read_plan_yaml(text: str, source: str) -> dict[str, Any]:
-    """Return the plan in a text as JSON. `source` is the place for errors. Raises `UsageProblem`."""
+    """Return the plan in a YAML text as a JSON object. Raises `UsageProblem`; its place begins with `source`."""
     from actors.files.yaml_document import parse_document  # noqa: PLC0415 -- as above
 
     return dict(parse_document(text, source).value)
 
 
 def plan_diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return the lines of YAML that differ between two plans, after `+`, `-` or a space; empty for equal plans."""
+    """Return the lines of a YAML diff of two plans, which begin with `+`, `-` or a space; empty for equal plans."""
     old, new = (plan_as_yaml(value).splitlines() for value in (before, after))
     rows = list(difflib.unified_diff(old, new, lineterm="", n=1))[2:]
     shown = [row for row in rows if not row.startswith("@@")]

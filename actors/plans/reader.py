@@ -1,11 +1,10 @@
-"""Reads a plan from any JSON value, within limits of size, and has a plan's JSON Schema for models.
+"""Reads a plan from any JSON value, within limits of size, and makes the JSON Schema of a plan for models.
 
-Reading never fails, is strict about types, and reports all errors at once.
+Reading never raises, is strict about types, and reports all errors at once.
 
-A missing optional field gets its default, so plans of older versions load unchanged. No value is converted: a string in
-place of a list is reported, not split, and a bool is not a number. An unknown key is ignored with a warning. But an
-unknown key that is similar to a known key is an error, because a plan without its misspelt preconditions would be
-proved wrongly.
+A missing optional field gets its default, so plans of older versions can be read. No value is converted: a string where
+a list is required is an error, and a bool is not a number. An unknown key is ignored with a warning. But an unknown key
+that is similar to a known key is an error, because a plan without its misspelt preconditions would be proved wrongly.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +30,10 @@ _LISTS = (("steps", STEPS_MAX), ("invariants", INVARIANTS_MAX))
 
 
 def too_large(value: Mapping[str, Any]) -> Finding | None:
-    """Return an error about the first part of a plan that is too large to be read; None if no part is. Never raises."""
+    """Return an error about the first part of a plan that exceeds a limit; None if all parts are small enough.
+
+    Never raises.
+    """
     for name, limit in _LISTS:
         items = value.get(name)
         if isinstance(items, list) and len(items) > limit:
@@ -116,10 +118,12 @@ _STEP_FIELDS = {
 
 
 def read_plan(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
-    """Return the plan and all findings about its fields and types. The plan is None if a finding is an error.
+    """Return the plan in a JSON value, and all findings about its fields and types.
 
-    Never raises. `plan_minimal` checks whether the steps fit together. This function allows repeated ids and budgets of
-    0.
+    The plan is None if a finding is an error.
+
+    Never raises. This function does not check whether the steps fit together, so it allows repeated ids and budgets of
+    0; the guard `plan_minimal` rejects them.
     """
     draft, findings = read_draft(value)
     return (None if any(finding.severity == "error" for finding in findings) else draft), findings
@@ -133,8 +137,8 @@ def _refuse_plan(said: str) -> tuple[None, tuple[Finding, ...]]:
 def read_draft(value: Any) -> tuple[Plan | None, tuple[Finding, ...]]:
     """Return a plan with defaults for invalid fields, and all findings.
 
-    The plan is None if the value has no list of steps. With the partial plan, a guard can report errors of the graph
-    together with errors of the fields.
+    The plan is None if the value has no list of steps. A guard can use a plan with defaults to report errors of the
+    graph together with errors of the fields.
     """
     if isinstance(value, dict) and (problem := too_large(value)) is not None:
         return None, (problem,)
@@ -261,7 +265,10 @@ class _Reader:
     def _fields(
         self, value: Mapping[Any, Any], types: Mapping[str, str], prefix: str, other_keys: frozenset[str] = frozenset()
     ) -> dict[str, Any]:
-        """Return the fields that are present and have the right type. All other fields keep their defaults."""
+        """Return the values of the fields that are present and have the right type.
+
+        The caller uses defaults for all other fields.
+        """
         fields: dict[str, Any] = {}
         for key, raw in value.items():
             field_type = types.get(key)
@@ -314,9 +321,9 @@ class _Reader:
                 return raw if self._is_text(raw, where) else None
 
     def _read_unchecked(self, field_type: str, raw: Any, where: str) -> Any:
-        """Return the value of a field that no guard depends on.
+        """Return the value of a field that no guard uses.
 
-        If it has a wrong type, report a warning and return None.
+        If the value has a wrong type, add a warning and return None.
         """
         if field_type == "remark" and isinstance(raw, str):
             return raw
@@ -386,9 +393,9 @@ REQUIREMENT: Mapping[str, Any] = {
 def plan_schema() -> dict[str, Any]:
     """Return the JSON Schema of a plan for a model's `response_format`: a closed object with only required keys.
 
-    It is stricter than `read_plan`, which accepts missing keys. Strict structured output has no optional keys, so a
-    model writes an empty list or string instead. The guards check the ranges of numbers, because not every server with
-    this format accepts ranges in a schema.
+    The schema is stricter than `read_plan`, which accepts missing keys. Strict structured output has no optional keys,
+    so a model writes an empty list or string instead. The guards check the ranges of numbers, because some servers with
+    structured output do not accept ranges in a schema.
     """
     step = {**_properties(_STEP_FIELDS), "outcomes": list_of(_properties(_OUTCOME_FIELDS))}
     requirement = {"id": _TEXT, **REQUIREMENT, "tokens": _TOKENS, "depends_on": _TOKENS}

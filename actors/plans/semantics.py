@@ -5,10 +5,12 @@ settled (no longer pending), and its preconditions hold. Success deletes the ste
 `effects`. A step with `outcomes` succeeds with one of the outcomes, and also adds and deletes the tokens of this
 outcome. A failure does the same with the failure effects. What follows a failure depends on `on_failure`:
 
-    never the step cannot fail escalate the trace ends; a person or the replanner takes over continue the step is
-    settled; the failure is an observation that other steps may wait for undo the trace ends, and all calls are undone,
-    the last call first. The tokens do not change STEP_ID execution goes back: this step and all steps that depend on it
-    are pending again. The tokens do not change. If `total_retry_budget` is spent, the failure escalates instead
+- `never`: The step cannot fail.
+- `escalate`: The trace ends, and a person or the replanner takes over.
+- `continue`: The step is settled. Other steps may wait for the tokens of the failure.
+- `undo`: The trace ends, and all calls are undone, the last call first. The tokens do not change.
+- a step's id: Execution goes back to this step. The step and all steps that depend on it are pending again. The tokens
+  do not change. But if `total_retry_budget` is spent, the failure escalates.
 
 A trace ends when no step is ready. The plan has succeeded if the goal holds at the end of the trace. A `Configuration`
 has everything that the rest of the execution depends on: the pending steps and the tokens. It does not count attempts,

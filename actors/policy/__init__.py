@@ -1,1 +1,1 @@
-"""The policy decides after a failure how far back the search goes. It is a rule table, stored as data."""
+"""The policy decides, after a rejection, how far back the search goes. A policy is a table of rules in a YAML file."""

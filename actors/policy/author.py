@@ -1,4 +1,4 @@
-"""The known behaviour of a model as an author: shares from records, or counts of attempts in runs. Pure."""
+"""How often a model's attempts are accepted or repeated: as shares, or as counts of attempts in runs. Pure."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ LEAST = 0.0001
 
 
 class Author(Config):
-    """The known behaviour of a model as an author."""
+    """How often a model's attempts are accepted or repeated."""
 
     first_accepted: Chance
     """The share of first attempts that are accepted."""
@@ -62,7 +62,7 @@ class AttemptCounts(Config):
         )
 
     def author(self, expected: Author, source: str) -> Author:
-        """Return the shares from these counts. The expected shares count as `WEIGHT` more attempts."""
+        """Return the shares from these counts. The expected shares count as `WEIGHT` additional attempts."""
 
         def share(hits: int, cases: int, before: float) -> float:
             return min(max(round((hits + WEIGHT * before) / (cases + WEIGHT), 4), LEAST), 1 - LEAST)
@@ -86,12 +86,12 @@ class ModelCounts(AttemptCounts):
 
 
 def odds(chance: float) -> float:
-    """Return the odds of a chance below 1."""
+    """Return the odds of a probability below 1: the probability, divided by the probability of the opposite."""
     return chance / (1 - chance)
 
 
 def shift(chance: float, factor: float) -> float:
-    """Return a chance whose odds are multiplied by a factor."""
+    """Return the probability whose odds are `factor` times the odds of `chance`."""
     if factor == 1:
         return chance
     shifted = odds(chance) * factor
@@ -99,10 +99,11 @@ def shift(chance: float, factor: float) -> float:
 
 
 def expected_in_runs(in_runs: Author, middle: Author | None, family: Author | None) -> Author:
-    """Return the expected numbers of a model in runs, computed from its family's numbers in the records.
+    """Return the numbers that are expected of a model in runs of this program.
 
-    `in_runs` and `middle` are the numbers of the middle model, counted in runs and in the records. If a family or
-    `middle` is missing, the result is `in_runs`.
+    `in_runs` has the numbers of a middle model in runs. `middle` and `family` have the numbers of the middle model and
+    of the model's family in other records. The odds in `in_runs` are multiplied by the ratio of the family's odds to
+    the odds in `middle`. If `family` or `middle` is None, the result is `in_runs`.
     """
     if family is None or middle is None:
         return in_runs

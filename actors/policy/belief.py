@@ -1,38 +1,39 @@
 """The belief about where the mistake is: a probability for each hypothesis, updated by rejections and moves. Pure.
 
-A hypothesis has four parts. The cause is the step at which the problem is hard. The second part is the topmost step
-whose current artifact is wrong, or none. The third is the problem's difficulty, and the fourth is the number of
-rejections that have named the mistake. One further hypothesis says that the problem has no solution. A belief about
-four steps has 241 probabilities, and a belief about eight steps has 865.
+A hypothesis has four parts. The cause is the step at which the problem is hard. The topmost wrong step is the first
+step whose current artifact is wrong; perhaps no step is wrong. The other parts are the problem's difficulty, and the
+number of rejections that have named the mistake. One further hypothesis says that the problem has no solution. A belief
+about four steps has 241 probabilities, and a belief about eight steps has 865.
 
-A rejection multiplies each hypothesis by the likelihood of the row r that matches it. Rows about repeated failures do
-not count. w is the topmost wrong step. For the place of w, c is the share of r in `codes`, and p is the number in
-`repeats`. The likelihood is:
+A rejection multiplies the probability of each hypothesis by a likelihood. Let `w` be the topmost wrong step of the
+hypothesis. The policy's table has numbers for each place of a mistake. For the place of `w`, let `c` be the share in
+`codes` of the row that matches the rejection, and let `p` be the number in `repeats`. Rows about repeated failures
+count as not matching. The likelihood is:
 
-- c for the first rejection of the failed step (rejections by a row under `rules` do not count);
-- (1 - p) * c if the rejection differs from the step's last rejection;
-- p + 0.05 * (1 - p) * c if the two rejections are the same.
+- `c` for the first rejection of the failed step (rejections by a row under `rules` do not count);
+- `(1 - p) * c` if the rejection differs from the step's last rejection;
+- `p + 0.05 * (1 - p) * c` if the two rejections are the same.
 
-With `facts`, the likelihood is multiplied by f if the rejection says what to add or change, else by 1 - f. Here f is
-the number in `facts` for the place of w.
+If the table has `facts`, `c` is first multiplied by `f` if the rejection says what to add or change, else by `1 - f`.
+Here `f` is the number in `facts` for the place of `w`.
 
-If w is neither the failed step nor above it, the likelihood is 0.01 times the likelihood for `other`. If w is the
-cause, and the rejection says what to add or change, the mistake has been named once more. At the end, all probabilities
-are divided by their sum.
+If `w` is neither the failed step nor above the failed step, the likelihood is 0.01 times the likelihood for the place
+`other`. If `w` is the cause and the rejection says what to add or change, one more rejection has named the mistake. At
+the end, all probabilities are divided by their sum.
 
-After a move, the redone steps and the steps below a wrong step are again right or wrong at random. The first comparison
-of a run splits each hypothesis by the kind of author. Each compared step, whose attempt is right with the chance q,
-multiplies the hypothesis by
+After a move, each redone step and each step below a wrong step is again right or wrong at random. If a redone step had
+the same inputs as before, its artifact is compared with its earlier artifact. The first comparison of a run splits each
+hypothesis by the kind of model (`AuthorKind`), which has the probabilities `right` and `wrong`. Let `q` be the chance
+that an attempt at the compared step is right. The comparison multiplies the probability of a hypothesis by
 
-- a * q if it was right and is right now: a is `right` if the artifact is the same, else 1 - `right`;
-- a * (1 - q) if it was wrong and is wrong now, with `wrong` in place of `right`;
-- q if it was wrong and is right now, or 1 - q if it was right and is wrong now. If the artifact is the same, the factor
-  is 0.
+- `q * right` if both artifacts are right and the same, or `q * (1 - right)` if both are right and differ;
+- `(1 - q) * wrong` if both artifacts are wrong and the same, or `(1 - q) * (1 - wrong)` if both are wrong and differ;
+- `q` if only the new artifact is right, or `1 - q` if only the earlier artifact was right; 0 if the two are the same.
 
-A step below the topmost wrong step was right with the chance q.
+The earlier artifact of a step below the topmost wrong step was right with the chance `q`.
 
-The code uses only + - * / on floats, in a fixed order, so every machine computes the same result.
-docs/explanation/belief.md says what a user can change.
+The code uses only `+`, `-`, `*` and `/` on floats, in a fixed order, so every machine computes the same result.
+`docs/explanation/belief.md` says what a user can change.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -51,7 +52,7 @@ Signature = frozenset[tuple[str, str]]
 
 
 class Came(NamedTuple):
-    """The redone steps that, from the same inputs, made their earlier artifact again or made a different artifact."""
+    """The redone steps with unchanged inputs: those that made the same artifact again, and the others."""
 
     same: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
@@ -71,16 +72,18 @@ class Past(NamedTuple):
     """
     row: str = ""
     redone: tuple[str, ...] = ()
-    """The steps that the decision redid, including the failed step; only with a belief policy."""
+    """The steps that were redone after the decision, including the failed step; empty if the policy has no belief."""
     came: Came = NOTHING
-    """The result of comparing artifacts before this failure; only with a belief policy that compares artifacts."""
+    """The comparison of artifacts after the last move before this failure; empty if the policy's belief compares no
+    artifacts.
+    """
     mended: str = ""
-    """The row that led to a retry; empty for other moves, and if the belief chose the retry."""
+    """The id of the row that caused a retry; empty if the move was not a retry, or if the belief chose the retry."""
     fact: bool = True
     repeats: bool = False
 
     def is_again(self, earlier: Sequence["Past"]) -> bool | None:
-        """Return whether the step's last earlier failure equals this failure; None if there was no earlier failure.
+        """Return whether the step's last failure in `earlier` equals this failure; None if the step has none.
 
         Failures that a row has decided without the belief are ignored.
         """
@@ -97,13 +100,14 @@ CLEARLY_MORE = 1.25
 
 
 def repeat_factors(author: Author | None, afresh: float | None, history: Sequence[Past]) -> tuple[float, float | None]:
-    """Return two factors: for the chance of a move that shows the rejections, and for the chance of a fresh move.
+    """Return two factors for the chances of moves: of moves whose prompts show the rejections, and of fresh moves.
 
-    `author` has the known numbers of the model. `afresh` is the share in `BeliefTable`. A retry can be right only if it
-    is not the rejected text again. The chances in the table hold for the known share of repeats. Repeats in this run
-    lower these chances. The last entry of `history` is the rejection about which the policy decides. If that rejection
-    only says that the answer is wrong, the second factor is computed from the share of accepted fresh attempts of this
-    model. The second factor is None if fresh moves are not weighed.
+    The prompts of a fresh move leave out the rejections. `author` has the known numbers of the model, and `afresh` is
+    the number in `BeliefTable`. A retry that repeats the rejected text cannot be right. So the first factor is below 1
+    if retries in this run repeat texts more often than `author.repeats` says. The last entry of `history` is the
+    rejection about which the policy decides. If this rejection does not say what to add or change, the second factor is
+    computed from the model's shares of accepted fresh attempts and retries. The second factor is None if fresh moves
+    are not considered.
     """
     if author is None or afresh is None:
         return 1.0, None
@@ -120,7 +124,7 @@ def repeat_factors(author: Author | None, afresh: float | None, history: Sequenc
 
 
 def signature(verdict: Verdict) -> Signature:
-    """Return the signature of a verdict."""
+    """Return the (code, where) pairs of a verdict's errors."""
     return frozenset((finding.code, finding.where) for finding in verdict.errors)
 
 
@@ -145,17 +149,20 @@ their sum.
 
 
 class Comparison:
-    """The probability of each result of a comparison, computed once for a workflow."""
+    """The probabilities of the results of comparing a step's new and earlier artifact, for one kind of model."""
 
     easy: Block
 
     def __init__(self, kind: AuthorKind, right: Sequence[Block], easy: Block) -> None:
-        """`right` has, for each step, the chances of a right attempt if the problem is hard at this step."""
+        """`right` has, for each step, the chances that an attempt is right if the problem is hard at this step."""
         self._kind, self._right, self.easy = kind, right, easy
         self.weights = cache(self._weights)
 
     def _weights(self, place: int | None, before: int, seen: bool | None) -> _Weights:
-        """Return the weights of a step. `place` is its position; None if the problem is not hard at this step."""
+        """Return the weights (`_Weights`) of a step.
+
+        `place` is the step's position; None if the problem is not hard at this step.
+        """
         chances = self.easy if place is None else self._right[place]
         if seen is None:
             good, bad = chances, tuple([1 - chance for chance in chances])
@@ -172,15 +179,15 @@ class Comparison:
 
 
 class ComparedMove(NamedTuple):
-    """A move with new artifacts that were compared with the earlier artifacts."""
+    """A move after which the new artifacts of at least one step were compared with its earlier artifact."""
 
     fresh: Sequence[bool]
     seen: Sequence[bool | None]
-    """For each step, whether it made the same artifact again; None if there was no comparison."""
+    """For each step: whether it made the same artifact again; None if its artifacts were not compared."""
     comparison: Comparison
 
     def apply(self, masses: Masses, unsolvable: float) -> tuple[Masses, float]:
-        """Return the probabilities for this kind of model after the move. They do not add up to 1."""
+        """Return the probabilities for one kind of model after the move. The probabilities do not add up to 1."""
         for item in self.seen:
             if item is not None:
                 unsolvable *= self.comparison.weights(None, _UNKNOWN, item)[2][0]
@@ -189,7 +196,8 @@ class ComparedMove(NamedTuple):
     def _apply_to_cause(self, blocks: tuple[Block, ...], cause: int) -> tuple[Block, ...]:
         """Return the blocks of one cause after the move.
 
-        The probability of each topmost wrong step moves to the steps that can be topmost wrong after the move.
+        The probability of each topmost wrong step is distributed over the steps that can be topmost wrong after the
+        move.
         """
         result = [(0.0,) * len(self.comparison.easy)] * len(blocks)
         for wrong, block in enumerate(blocks):
@@ -248,7 +256,9 @@ class Belief:
     """The probabilities of all hypotheses, which add up to 1."""
 
     masses: Masses
-    """The hypotheses with a solution, by kind of model (only one before the first comparison) and then by cause."""
+    """The probabilities of the hypotheses with a solution, by kind of model and then by cause. Before the first
+    comparison of artifacts, all kinds are one.
+    """
     unsolvables: tuple[float, ...]
 
     @property
@@ -263,12 +273,12 @@ class Belief:
 
 
 class CountedRejection(NamedTuple):
-    """A rejection in the form that a belief counts."""
+    """The facts about a rejection that change a belief."""
 
     step: str
     row: str
     again: bool | None
-    """Whether the rejection equals the step's last rejection; None if the step had no rejection."""
+    """Whether the rejection equals the step's last rejection; None if this rejection is the step's first."""
     fact: bool = True
 
 
@@ -322,7 +332,7 @@ class BeliefModel:
         )
 
     def _after(self, history: tuple[Past, ...], came: Came = NOTHING) -> Belief:
-        """Return the belief after these rejections, oldest first, and after the moves between them.
+        """Return the belief after the failures in `history`, oldest first, and their moves.
 
         `came` is the comparison of artifacts after the last move.
         """
@@ -338,10 +348,9 @@ class BeliefModel:
         return self.add_move(belief, past.redone, came) if past.redone else belief
 
     def _rejected_after(self, history: tuple[Past, ...], came: Came, rejection: CountedRejection) -> Belief:
-        """Return the belief after a history and one more rejection.
+        """Return the belief after the failures in `history` and one more rejection.
 
-        The result is cached, because two decisions need it: the decision about the rejection, and the next decision,
-        whose history contains the rejection.
+        The result is cached, because two decisions use it: the decision about the rejection, and the next decision.
         """
         return self.add_rejection(self.after(history, came), rejection)
 
@@ -374,21 +383,21 @@ class BeliefModel:
         return _scale_belief(belief, tuple(masses), factors, unsolvable)
 
     def add_classification(self, belief: Belief, places: Collection[str]) -> Belief:
-        """Return the belief after a classifier has named these steps as the place of the mistake."""
+        """Return the belief after a classifier has said that the mistake is in one of these steps."""
         hit = self.table.classifier
         miss = (1 - hit) / (len(self.steps) + 1 - len(places))
         factors = [*(hit if step in places else miss for step in self.steps), miss]
         return _scale_belief(belief, belief.masses, factors, miss)
 
     def mark_right(self, belief: Belief, right: Collection[str]) -> Belief:
-        """Return the belief after these steps are known to be right, because an accepted leaf builds on them."""
+        """Return the belief if the steps in `right` are certainly right, because an accepted leaf builds on them."""
         factors = [*(0.0 if step in right else 1.0 for step in self.steps), 1.0]
         return _scale_belief(belief, belief.masses, factors, 0.0)
 
     def add_move(self, belief: Belief, redone: Collection[str], came: Came = NOTHING) -> Belief:
         """Return the belief after these steps were redone. `came` is the comparison of their artifacts.
 
-        Steps below the topmost wrong step have no verdict, so these steps also count as newly tried.
+        A belief says nothing about steps below the topmost wrong step, so these steps also count as redone.
         """
         fresh = [step in redone for step in self.steps]
         kinds = {**dict.fromkeys(came.other, False), **dict.fromkeys(came.same, True)}
@@ -414,7 +423,7 @@ class BeliefModel:
         return _normalise_belief(masses, unsolvables)
 
     def odds(self, belief: Belief) -> Odds:
-        """Return the sums that `chance` needs. They are computed once for all moves."""
+        """Return the sums of a belief that `chance` needs. A caller computes the sums once for all moves."""
         right = self._right * len(belief.unsolvables)
         drawn = [
             tuple([sum(map(mul, block, chances)) for block in blocks])
@@ -423,7 +432,7 @@ class BeliefModel:
         return Odds(self._sum_over_kinds(belief.shares), self._sum_over_kinds(drawn))
 
     def _sum_over_kinds(self, rows: Sequence[tuple[float, ...]]) -> tuple[tuple[float, ...], ...]:
-        """Return the sums over all kinds of model. `rows` are ordered by kind and then by cause."""
+        """Add up the rows with the same cause over all kinds of model. `rows` are ordered by kind and then by cause."""
         count = len(self.steps)
         if len(rows) == count:
             return tuple(rows)
@@ -432,7 +441,7 @@ class BeliefModel:
     def chance(self, odds: Odds, redone: Collection[str], leaf: str, at: str | None = None) -> float:
         """Return the probability that the next attempt at a leaf is right after these steps were redone.
 
-        With `at`, only hypotheses whose topmost wrong step is `at` count.
+        If `at` is set, hypotheses with another topmost wrong step do not count.
         """
         total = 0.0
         for is_drawn, cause, wrong, weight in self._terms(tuple(redone), leaf, at):
@@ -440,7 +449,7 @@ class BeliefModel:
         return total
 
     def _chance_terms(self, redone: Collection[str], leaf: str, at: str | None) -> tuple[_Term, ...]:
-        """Return the terms of `chance`. They are the same for every belief."""
+        """Return the terms that `chance` adds up. The terms do not depend on the belief."""
         easy, scope = self.table.easy, {*self.graph.above[leaf], leaf}
         fresh = [step in redone for step in self.steps]
         only = None if at is None else self.steps.index(at)
@@ -464,7 +473,7 @@ class BeliefModel:
         return tuple(terms)
 
     def places(self, belief: Belief) -> dict[str, float]:
-        """Return the probability of each place of the mistake: every step, and `unsolvable`."""
+        """Return the probability of each place of the mistake: each step is a key, and `unsolvable`."""
         shares = {step: sum([row[position] for row in belief.shares]) for position, step in enumerate(self.steps)}
         return {**shares, UNSOLVABLE: belief.unsolvable}
 
@@ -492,8 +501,9 @@ class BeliefModel:
 def _redrawn(blocks: Sequence[Block], fresh: Sequence[bool], chances: Sequence[Block]) -> tuple[Block, ...]:
     """Return the blocks of one cause after the `fresh` steps were redone.
 
-    `chances` has the chance of each step to be right. In the loop, `passed` has the hypotheses whose wrong steps up to
-    this position are all right now. `factor` is the chance that all redone steps up to this position are right.
+    `chances` has, for each step, the chances that an attempt is right. In the loop, `passed` has the probabilities of
+    hypotheses whose topmost wrong step came before this position and is right now. `factor` has the chance that all
+    redone steps before this position are right.
     """
     below = [_EMPTY]
     for block in reversed(blocks):
@@ -525,10 +535,11 @@ def _update_block(block: Block) -> Block:
 
 
 def _scale_belief(belief: Belief, masses: Masses, factors: Sequence[float], unsolvable: float) -> Belief:
-    """Return a belief with each topmost wrong step's probabilities multiplied by its factor, scaled to add up to 1.
+    """Multiply the probabilities of each topmost wrong step by its factor, scale their sum to 1, and return the belief.
 
-    `masses` replaces the belief's masses. Each new block has the same sum as the replaced block. If all factors are 0,
-    nothing is multiplied. This happens when a leaf is accepted in a workflow without model calls.
+    `masses` replaces the belief's masses, and each new block has the same sum as the block that it replaces. If all
+    factors are 0, the probabilities are not multiplied. Such factors occur when a leaf is accepted in a workflow
+    without model calls.
     """
     total = belief.unsolvable * unsolvable + sum([sum(map(mul, row, factors)) for row in belief.shares])
     if total == 0:

@@ -1,4 +1,4 @@
-"""Chooses the move after a rejection by the belief: the move with the highest chance of success per call. Pure."""
+"""Finds the best move after a rejection: by the belief, the move with the highest chance of success per call. Pure."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ PLACES_SHOWN = 3
 
 
 class MistakePlace(Value):
-    """A possible place of the mistake, with its probability before and after the rejection."""
+    """A possible place of the mistake, with the place's probability before and after the rejection."""
 
     step: str
-    """The step, or `unsolvable`."""
+    """The id of the step, or `unsolvable`."""
     before: float
     """The probability before the rejection, to three decimals."""
     after: float
@@ -30,7 +30,7 @@ class MistakePlace(Value):
 
 
 class Option(Value):
-    """A move that the budgets allowed, with its value."""
+    """A move that the budgets allowed, with the move's value."""
 
     move: Literal["retry", "redo", "ask"]
     """The kind of move: retry the failed step, redo other steps, or ask the user."""
@@ -38,15 +38,15 @@ class Option(Value):
     chance: float
     """The probability that the next attempt at the leaf is accepted, to three decimals."""
     calls: float
-    """The calls until that attempt, including the price of a question, to three decimals."""
+    """The number of calls up to and including that attempt, with the price of a question, to three decimals."""
     value: float
     """The chance of success per call, to five decimals. The policy compares moves by this value."""
     afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
-    """Whether the steps are done again without earlier rejections in their prompts."""
+    """Whether the prompts of the redone steps leave out earlier rejections."""
 
     @property
     def named(self) -> str:
-        """The move in words for people, such as `redo strategy`."""
+        """The move in words, such as `redo strategy`."""
         return " ".join((self.move, *(("afresh",) if self.afresh else ()), *self.targets))
 
 
@@ -56,7 +56,7 @@ class Weighing(Value):
     places: tuple[MistakePlace, ...]
     """The likeliest places of the mistake, at most three."""
     options: tuple[Option, ...]
-    """The chosen move and the next best move; empty if no move was left."""
+    """The chosen move and the next best move; empty if no move was allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,26 +64,26 @@ class Bounds:
     """The limits on moves, in addition to the budgets of the steps."""
 
     may_escalate: bool
-    """Whether the step may cause more escalations in this round (`e_max`)."""
+    """Whether the failed step may cause another escalation in this round (`e_max`)."""
     only: tuple[str, ...]
-    """The only steps to go back to (`escalate_to`, `escalate_by_guard`), as long as one of these steps has a visit
-    left. If empty, the search may go back to any step.
+    """The steps to which the search may go back, from `escalate_to` or `escalate_by_guard`. If `only` is empty, or none
+    of these steps has a visit left, the search may go back to any step.
     """
     may_ask: bool
     may_retry: bool = True
-    """Whether the failed step may be retried in its visit, if attempts are left (`BeliefTable.rounds`)."""
+    """Whether a retry of the failed step in its visit is allowed, if attempts are left (`BeliefTable.rounds`)."""
     graph: Graph | None = None
     """The graph whose budgets limit the moves; None means the belief model's graph."""
     told: float = 1.0
-    """The factor for the chance of a move whose prompts show the rejections, from the repeats of this run."""
+    """The factor for the chance of a move whose prompts show the rejections (`repeat_factors`)."""
     afresh: float | None = None
-    """The factor for the chance of a move whose prompts leave out the rejections; None if such moves are not weighed.
+    """The factor for the chance of a move whose prompts leave out the rejections; None if such moves are not allowed.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A possible move with its value. `move` is None for a question."""
+    """An allowed move with its value. `move` is None for a question to the user."""
 
     move: Move | None
     chance: float
@@ -92,12 +92,12 @@ class Weighed:
 
     @property
     def value(self) -> float:
-        """The probability of success per call."""
+        """The chance of success per call."""
         return self.chance / self.calls
 
     @property
     def option(self) -> Option:
-        """The candidate as a decision records it."""
+        """The move in the form that a decision records, with rounded numbers."""
         targets = self.move.targets if isinstance(self.move, Redo) else ()
         name: Literal["retry", "redo", "ask"] = "ask" if self.move is None else "redo" if targets else "retry"
         return Option(
@@ -111,9 +111,9 @@ class Weighed:
 
 
 def weigh(model: BeliefModel, belief: Belief, progress: BranchProgress, failed: str, bounds: Bounds) -> list[Weighed]:
-    """Return the allowed moves after a rejection, the most valuable first.
+    """Return the allowed moves after a rejection, with the highest value first.
 
-    Moves of equal value keep the order of `_moves`.
+    Moves of equal value have the order of `_moves`.
     """
     graph = model.graph if bounds.graph is None else bounds.graph
     leaf = failed if failed in graph.leaves else next(step for step in graph.below[failed] if step in graph.leaves)
@@ -135,9 +135,9 @@ def _calls(model: BeliefModel, redone: Collection[str]) -> int:
 
 
 def _question(model: BeliefModel, odds: Odds, failed: str, leaf: str, person: Person) -> Weighed:
-    """Return a question with its value.
+    """Return a question to the user with its value.
 
-    The value assumes that a right answer leads to redoing the step with the mistake.
+    The value assumes that, after a right answer, the step with the mistake is redone.
     """
     chance, calls = 0.0, person.calls
     for position, step in enumerate(model.steps):
@@ -160,7 +160,7 @@ def record_weighing(before: dict[str, float], after: dict[str, float], weighed: 
 
 
 def steps_known_right(graph: Graph, progress: BranchProgress) -> frozenset[str]:
-    """Return the accepted leaves and all steps that they build on."""
+    """Return the accepted leaves and all steps that they require, directly or indirectly."""
     right: set[str] = set()
     for leaf in graph.leaves:
         if progress[leaf].phase is Phase.ACCEPTED:
@@ -169,7 +169,7 @@ def steps_known_right(graph: Graph, progress: BranchProgress) -> frozenset[str]:
 
 
 def _moves(graph: Graph, progress: BranchProgress, failed: str, bounds: Bounds) -> Iterator[Move]:
-    """Yield the allowed moves: a retry, each step above (the nearest first), all roots, a new visit of the step."""
+    """Yield the allowed moves: retry, redo a step above (the nearest first), redo all roots, or begin a new visit."""
     retry = bounds.may_retry and can_retry(graph, progress, failed)
     if retry:
         yield Retry()
@@ -186,7 +186,7 @@ def _moves(graph: Graph, progress: BranchProgress, failed: str, bounds: Bounds) 
 
 
 def count_calls(calls: float) -> str:
-    """Return a number of calls in words. The number may be a mean, so it may have decimals."""
+    """Return a number of calls in words. The number can have decimals, because it can be a mean."""
     return f"{calls:.3g} call{'' if calls == 1 else 's'}"
 
 

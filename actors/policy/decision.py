@@ -1,9 +1,9 @@
 """`decide`: the decision after a failure, from the rule table and the budgets.
 
-Pure, never fails (docs/reference/policy.md). It works in three steps. The table proposes a level and targets
-(`_propose`). `actors.search.progress` chooses a move that the budgets allow. If the move escalates and the step has
-used up its escalations (`e_max`), a person is asked what to do. A finding that only models can use never leads to a
-question: the search continues or ends.
+Pure, never raises (`docs/reference/policy.md`). First, the table proposes a level and targets (`_propose`). Second,
+`actors.search.progress` chooses a move that the budgets allow. Third, if the move goes back to an earlier step and the
+failed step has used up its escalations (`e_max`), a person is asked what to do. If no question is left, the search
+continues or ends instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,9 +42,9 @@ from runtime.core.events import Value
 
 
 def belief_row(verdict: Verdict, policy: Policy) -> str:
-    """Return the id of the row that matches a rejection; empty if no belief takes part in the decision.
+    """Return the id of the row that matches a rejection; empty if the policy decides without its belief.
 
-    Rows about repeated failures and about facts are ignored, because the belief itself counts repeats and facts.
+    Rows about repeated failures and about facts never match here, because the belief itself counts repeats and facts.
     """
     if policy.belief is None:
         return ""
@@ -63,7 +63,7 @@ def _match_row(verdict: Verdict, policy: Policy) -> Row:
 
 
 def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
-    """Return the number of retries of a step that a row has caused since the search last went back from the step."""
+    """Return how many retries of the step the row has caused since the step last made the search go back."""
     retries = 0
     for past in reversed([past for past in history if past.step == step]):
         if past.up > 0:
@@ -73,10 +73,10 @@ def _retries_by_row(step: str, row: str, history: Sequence[Past]) -> int:
 
 
 def _mending_row(failure: "Failure", matched: Row, situation: "Situation") -> Row | None:
-    """Return the row under `mends` that causes a retry without the belief; None if there is no such row.
+    """Return the row under `mends` that causes a retry now, without the belief; None if no row does.
 
-    `matched` is the row that matches the rejection. Rows about a repeated artifact take precedence over this row, which
-    takes precedence over rows about facts.
+    `matched` is the row that matches the rejection. Rows about a repeated artifact are tried first, then `matched`,
+    then rows about facts.
     """
     belief, rows = situation.policy.belief, situation.policy.rows
     if belief is None or not belief.mends:
@@ -95,9 +95,9 @@ BELIEF = "belief"
 
 
 def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Policy) -> Mapping[str, tuple[str, ...]]:
-    """Return the possible targets after a failure of the step, with the ids of the rows that lead to each target.
+    """Return a mapping from each possible target after a failure of the step to the ids of the rows that can choose it.
 
-    A row with the target `further` can lead to every step above. A belief policy can also lead to every step above.
+    A row with the target `further`, and a policy's belief, can choose every step above.
     """
     rules: dict[str, list[str]] = {}
     if policy.belief is not None:
@@ -112,11 +112,11 @@ def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Po
 
 
 def after_change(graph: Graph, roles: Mapping[str, str], policy: Policy) -> tuple[BacktrackLevel, tuple[str, ...]]:
-    """Return how far back the search goes when a requirement changes: the level, and the steps to redo.
+    """Return how far back the search goes after a requirement has changed: the level, and the steps to redo.
 
-    The row for `requirements.changed` decides. No step has failed, so the target of the row is resolved from every
-    leaf, and `root` means all roots. The leaves are redone if the target is the step itself, or if the row asks a
-    question or gives up. So the change always has an effect.
+    The row for `requirements.changed` decides. No step has failed, so the row's target is computed for each leaf as if
+    the leaf had failed. The target `root` means all roots. The leaves are redone if the target is `self` or `further`,
+    or if the target does not exist. So a change always has an effect.
     """
     changed = Finding(code=Code.CHANGED, message="")
     row = next(row for row in policy.rows if row.matches(changed) or row.always)
@@ -133,7 +133,7 @@ def after_change(graph: Graph, roles: Mapping[str, str], policy: Policy) -> tupl
 
 
 def resolve_target(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the target of a row as steps of the graph. The target must not be `further`."""
+    """Return the steps that a row's target names, seen from the failed step. The target must not be `further`."""
     kind, _, detail = row.target.partition(" ")
     match kind:
         case "self":
@@ -147,7 +147,7 @@ def resolve_target(row: Row, step: str, graph: Graph, roles: Mapping[str, str]) 
 
 
 def root_above(graph: Graph, step: str) -> tuple[str, ...]:
-    """Return the target of a full replan, which is the first root above a step in file order; empty if none exists."""
+    """Return the target of a full replan: the first root, in file order, above a step; empty if the step is a root."""
     return tuple(upper for upper in graph.above[step] if not graph.requires[upper])[:1]
 
 
@@ -162,9 +162,9 @@ def _find_targets(detail: str, step: str, graph: Graph, roles: Mapping[str, str]
 
 
 def _ancestor_at(graph: Graph, step: str, distance: int) -> tuple[str, ...]:
-    """Return the ancestor at a distance, or the farthest ancestor if no ancestor is that far away.
+    """Return the nearest ancestor at the distance or beyond it; the farthest ancestor if no ancestor is that far away.
 
-    Of several ancestors at that distance, the last one in the file is returned.
+    Of several equally near ancestors, the last one in the file is returned.
     """
     upward = graph.upward(step, distance) or graph.upward(step, 1)[-1:]
     return tuple(upward[:1])
@@ -184,22 +184,27 @@ class Decision(Value):
     level: BacktrackLevel
     targets: tuple[str, ...] = ()
     rule: str
-    """The id of the row that matched; otherwise the name of another rule, such as `belief`, `linear`, `blind` or
+    """The id of the row that decided, or the name of a rule that is not a row, such as `belief`, `linear`, `blind` or
     `e_max`.
     """
     code: str = ""
-    """The code of the finding that matched, or of the first error if none matched; empty if there is no finding."""
+    """The code of the finding that the row matched, or of the first error if the row matched no finding; empty without
+    findings.
+    """
     wanted: tuple[str, ...] | None = None
-    """The targets that the policy proposed, if the budgets forbade them; None if the budgets allowed them."""
+    """The targets that the policy proposed, if the move has other targets because of the budgets; otherwise None."""
     delay_seconds: float = 0.0
     afresh: bool = False
-    """Whether the steps are done again without earlier rejections in their prompts."""
+    """Whether the prompts of the redone steps leave out earlier rejections."""
     classified: Cause | None = None
     weighing: Weighing | None = None
 
     @property
     def not_worth_it(self) -> bool:
-        """Whether a belief policy stops here, because no move is worth its calls. Such a decision is not recorded."""
+        """Whether the search ends here, because the belief finds no move worth its calls.
+
+        Such a decision is not recorded.
+        """
         return self.rule == NOT_WORTH_IT and self.weighing is not None
 
 
@@ -211,26 +216,28 @@ class Escalation:
     e_max: int | None = None
     """The largest number of escalations that the step may cause in a round; None if there is no limit."""
     escalate_to: tuple[str, ...] = ()
-    """The targets of an escalation after stagnation; if empty, the policy decides."""
+    """The steps to which the search goes back after stagnation; if empty, the policy decides."""
     escalate_by_guard: Mapping[str, tuple[str, ...]] | None = None
-    """The targets by name of the guard that rejected. They take precedence over `escalate_to`."""
+    """The steps to which the search goes back, by the name of the guard that rejected. These steps replace
+    `escalate_to`.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An artifact that was rejected, and its verdict."""
+    """A rejected artifact with its verdict."""
 
     step: str
     node: str
     verdict: Verdict
     repeats: bool = False
-    """Whether the artifact, or an artifact that it builds on, repeats the text of an earlier artifact of its step in
-    this round.
+    """Whether the artifact repeats the text of an earlier artifact of its step in this round, or an artifact that it
+    builds on does.
     """
     again: bool = False
     """Whether the artifact itself repeats the text of an earlier artifact of its step in this round."""
     came: Came = NOTHING
-    """Which redone steps above the failed step made the same artifact again."""
+    """The redone steps above the failed step, by whether they made the same artifact again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,27 +252,27 @@ class Situation:
     """The policy. Its rows are tried in order."""
     search: Search
     history: Sequence[Past]
-    """The earlier failures of this round, oldest first."""
+    """The failures of this round before the present failure, oldest first."""
     escalation: Escalation
     questions_left: int
-    """The number of questions that the step may still ask; 0 if its last question was not answered."""
+    """The number of further questions that may be asked for the step; 0 if its last question got no answer."""
     belief: BeliefModel | None = None
     """The policy's belief table, compiled for this workflow; None if only the rows decide."""
     weighs_questions: bool = True
-    """Whether a belief policy may choose a question, because somebody can answer."""
+    """Whether the belief may choose a question to the user, because somebody can answer."""
     weighs_afresh: bool = True
-    """Whether a belief policy may choose a fresh move, which shows no earlier rejections. False for a deterministic
-    model, because it repeats its reply unless the prompt shows new rejections.
+    """Whether the belief may choose a fresh move, whose prompts leave out earlier rejections. False for a deterministic
+    model, which would repeat its reply if the prompt did not show new rejections.
     """
     stop_below: float = 0.0
-    """The lowest value (chance of success per call) at which a belief policy makes a move; 0 if there is no limit."""
+    """The lowest value (chance of success per call) of a move that the belief may choose; 0 if there is no limit."""
 
 
 def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -> Decision:
-    """Return the decision after a failure; never fails.
+    """Return the decision after a failure; never raises.
 
-    `cause` is the classifier's answer. This answer selects the row, but the budgets still apply. Linear and blind
-    search ignore both the findings and the cause.
+    `cause` is the classifier's answer, which selects the row. The budgets still limit the move. Linear and blind search
+    ignore both the findings and the cause.
     """
     graph, progress = situation.graph, situation.progress
     doubt = _misunderstanding_finding(failure, situation)
@@ -284,14 +291,14 @@ def decide(failure: Failure, situation: Situation, cause: Cause | None = None) -
 
 
 class _Proposal(NamedTuple):
-    """The proposal of the table, before the budgets are checked."""
+    """The decision that the policy proposes, before the budgets are checked."""
 
     level: BacktrackLevel
     targets: tuple[str, ...]
     rule: str
-    """The id of the row; if no row matched, the name of the search."""
+    """The id of the row that decided, or the name of a rule that is not a row."""
     finding: Finding | None = None
-    """The finding that matched; the first error if no finding matched."""
+    """The finding that the row matched; the first error if the row matched no finding."""
     delay_seconds: float = 0.0
     """The back-off before a retry, in seconds."""
     afresh: bool = False
@@ -325,7 +332,7 @@ def _decide_by_table(failure: Failure, situation: Situation, cause: Cause | None
 
 
 def _decide_by_belief(failure: Failure, situation: Situation, cause: Cause | None) -> Decision | None:
-    """Return the decision of a belief policy; None if no belief takes part in the decision."""
+    """Return the decision that the belief makes; None if the rows of the table decide."""
     model, graph, policy = situation.belief, situation.graph, situation.policy
     if model is None:
         return None
@@ -391,7 +398,7 @@ def remember_failure(
     *,
     repeats: bool = False,
 ) -> Past:
-    """Return the history entry for a decided failure.
+    """Return a failure and the decision about it as an entry of `Situation.history`.
 
     `repeats` says whether the artifact repeats an earlier artifact word for word.
     """
@@ -411,9 +418,9 @@ def _escalation_targets(failure: Failure, escalation: Escalation) -> tuple[str, 
 
 
 def _misunderstanding_finding(failure: Failure, situation: Situation) -> Finding | None:
-    """Return the finding that the model does not understand the problem; None if a question comes first.
+    """Return the finding that the model does not understand the problem, unless a person is asked first; else None.
 
-    Every search and policy gives up after this finding, because no other attempt of this model can be better.
+    After this finding, every search gives up, because a further attempt of this model cannot be better.
     """
     doubt = next((finding for finding in failure.verdict.findings if finding.code == Code.NOT_UNDERSTOOD), None)
     asks = situation.search is Search.DEPTH_FIRST and situation.questions_left > 0
@@ -502,7 +509,7 @@ def _propose(failure: Failure, situation: Situation) -> _Proposal:
 
 
 def _may_retry_again(row: Row, failure: Failure, situation: Situation) -> bool:
-    """Return whether a row that limits its retries allows another retry, and the visit has an attempt left."""
+    """Return whether a row with `times` allows another retry of the step, and the visit has an attempt left."""
     retries = _retries_by_row(failure.step, row.id, situation.history)
     return retries < (row.times or 0) and can_retry(situation.graph, situation.progress, failure.step)
 
@@ -513,7 +520,7 @@ def _proposal(row: Row, failure: Failure, situation: Situation, finding: Finding
 
 
 def _streak(failure: Failure, situation: Situation) -> int:
-    """Return the number of failures of the step in a row with the same signature, including this failure."""
+    """Return how many failures of the step in succession have the same signature, including this failure."""
     current = signature(failure.verdict)
     count = 1
     for past in (past for past in reversed(situation.history) if past.step == failure.step):
@@ -530,7 +537,7 @@ def _targets(row: Row, failure: Failure, situation: Situation) -> tuple[str, ...
 
 
 def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
-    """Return the targets after stagnation: the configured targets, or else the step beyond the last target."""
+    """Return the targets of `further`: the configured targets, or the step after the last target in `Graph.upward`."""
     if configured := _escalation_targets(failure, situation.escalation):
         return configured
     upward = situation.graph.upward(failure.step, 1)
@@ -539,7 +546,7 @@ def _further(failure: Failure, situation: Situation) -> tuple[str, ...]:
 
 
 def summary(decision: Decision, verdict: Verdict) -> str:
-    """Return one line for people about the rejection that a decision answers. `verdict` belongs to the rejection."""
+    """Return one line for people about the rejection that led to a decision. `verdict` is the rejection's verdict."""
     findings = (*verdict.errors, *verdict.findings)
     finding = next((finding for finding in findings if finding.code == decision.code), None)
     if finding is None:
@@ -555,11 +562,11 @@ knows more.
 
 
 def is_worth_classifying(failure: Failure, situation: Situation, decided: Decision) -> bool:
-    """Return whether the classifier should be called before the decision `decided` is carried out.
+    """Return whether to call the classifier before the decision `decided` is carried out.
 
-    The classifier is called if the decision is costly and an answer of the classifier can change the move. It is not
-    called if the code is about the requirements, or if a finding has a reason tag. A reason tag means that the guard
-    has classified the failure itself.
+    The classifier is called if the decision is costly and an answer of the classifier can change the move. The
+    classifier is not called if the code is about the requirements, or if an error has a reason tag. With a reason tag,
+    the guard has classified the failure itself.
     """
     tagged = any(finding.tags for finding in failure.verdict.errors)
     if tagged or decided.code.startswith(_REQUIREMENTS) or not _costly(decided, situation.graph):

@@ -1,8 +1,6 @@
-"""The data model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and causes that select rows.
+"""The data model of `configs/policies/*.yaml`: the rule table, a belief's parameters, and causes. Pure.
 
-Pure.
-
-The first row of the table that matches wins.
+The first row of the table that matches decides.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -42,7 +40,7 @@ class Person(Config):
     """The value of a question to the user, for a policy that considers questions."""
 
     accuracy: Share
-    """The share of answers that lead to redoing the step with the mistake."""
+    """The share of answers after which the step with the mistake is redone."""
     calls: Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)] = 5.0
     """The price of a question, in model calls."""
 
@@ -53,20 +51,20 @@ class AuthorKind(Config):
     share: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
     """The share of runs with such a model."""
     right: Chance
-    """The probability of the same artifact again, if the old artifact was right and the new one is right."""
+    """The probability that two right artifacts of a step are the same."""
     wrong: Chance
-    """The probability of the same artifact again, if the old artifact was wrong and the new one is wrong."""
+    """The probability that two wrong artifacts of a step are the same."""
 
 
 class Agreement(Config):
-    """How often a step makes the same artifact again if it is redone from the same inputs."""
+    """How often a step that is redone from the same inputs makes the same artifact again."""
 
     compare: Literal["text", "meaning"]
-    """The equality that counts: of the whole text (`text`), or only of the typed fields (`meaning`, see
+    """When two artifacts are the same: if their texts are equal (`text`), or their typed fields (`meaning`, see
     `TYPED_FIELDS`).
     """
     kinds: Annotated[tuple[AuthorKind, ...], Field(min_length=1, max_length=6)]
-    """The kinds of models. The comparisons of a run show which kind its model is."""
+    """The kinds of models. Comparing a run's artifacts shows which kind its model is."""
 
     @model_validator(mode="after")
     def _check(self) -> "Agreement":
@@ -79,17 +77,17 @@ class Agreement(Config):
 
 
 class BeliefTable(Config):
-    """The belief of the policy before a run begins, and its interpretation of a rejection.
+    """What a belief policy assumes before a run begins, and how it interprets a rejection.
 
-    A problem either has no solution, or is hard at one step, which is its cause. The chance of a right attempt at the
+    A problem either has no solution, or is hard at exactly one step, the cause. The chance of a right attempt at the
     cause depends on the problem's difficulty and on how many rejections have named the mistake. The chance of a right
     attempt at any other step is `easy`.
     """
 
     rules: tuple[str, ...]
-    """The ids of the rows that decide without the belief, because their failures do not depend on chance."""
+    """The ids of the rows that decide without the belief, because chance plays no part in their failures."""
     mends: Mapping[str, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
-    """The number of failures in a visit that only lead to a retry, by row. The belief decides about the next failure.
+    """By row: after how many failures in a visit the step is just retried. The belief decides about later failures.
     """
     rounds: Annotated[int, Field(ge=1, le=1000)] | None = None
     """After this number of attempts in a visit, the step is retried only if no other move is left; null for no limit.
@@ -101,14 +99,14 @@ class BeliefTable(Config):
     easy: Chance
     """The chance of a right attempt at a step where the problem is not hard."""
     chances: Mapping[str, Chances]
-    """The chance that an attempt at the cause is right, by role or `other`. A row for each difficulty; a column for 0,
-    1, and 2 or more rejections that named the mistake.
+    """The chance that an attempt at the cause is right, by role or `other`. Each table has a row for each difficulty,
+    and columns for 0, 1, and 2 or more rejections that named the mistake.
     """
     feedback: bool = True
-    """Whether the model uses feedback. If not, only the first column of each table in `chances` counts."""
+    """Whether the model uses feedback. If not, only the first column of each table in `chances` is used."""
     codes: Mapping[str, Mapping[str, Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]]]
-    """The shares of the rows that match a rejection, by place of the topmost mistake (`self`, a role, `other`,
-    `unsolvable`). The shares of a place add up to 1.
+    """For each place of the topmost mistake (`self`, a role, `other`, `unsolvable`): the share of rejections that each
+    row matches. The shares of a place add up to 1.
     """
     repeats: Mapping[str, Share]
     """The share of rejections that equal the step's last rejection because the mistake is the same, by place of the
@@ -116,15 +114,15 @@ class BeliefTable(Config):
     """
     afresh: Share | None = None
     """The chance of a fresh attempt, divided by the chance of a retry with another text; null if the belief considers
-    no fresh attempts. It needs `author`.
+    no fresh attempts. `afresh` needs `author`.
     """
     author: Author | None = None
     """The model that `chances` describe, a middle model of the records; null if `chances` hold for every model."""
     author_in_runs: Author | None = None
-    """The numbers of this model in runs of this program; null if runs are not counted. It needs `author`."""
+    """The numbers of the same model in runs of this program; null if runs are not counted. This key needs `author`."""
     facts: Mapping[str, Share] | None = None
     """The share of rejections that say what to add or change, by place of the mistake. Only these rejections name the
-    mistake. If null, all rejections name the mistake, and facts say nothing about its place.
+    mistake. If null, every rejection names the mistake, and facts say nothing about its place.
     """
     agreement: Agreement | None = None
     """How often redone artifacts equal earlier artifacts; None if the belief does not compare them."""
@@ -160,7 +158,7 @@ class BeliefTable(Config):
         return self
 
     def rows_named(self) -> Iterator[tuple[tuple[str, ...], Iterable[str]]]:
-        """Yield the ids of rows that the table uses, with the paths of the keys that use them."""
+        """Yield, for each key of the belief table that names rows, the key's path and the ids of the rows."""
         yield ("rules",), self.rules
         yield ("mends",), self.mends
         for place, row in self.codes.items():
@@ -209,9 +207,9 @@ class Row(Config):
     why: str = Field(min_length=1)
     """The reason for the row, in one sentence."""
     codes: tuple[Pattern, ...] = ()
-    """Condition: some error finding has one of these codes, or a code of one of these families (`family.*`)."""
+    """Condition: an error has one of these codes, or a code of one of these families (`family.*`)."""
     tags: tuple[ReasonTag, ...] = ()
-    """Condition: some error finding has one of these reason tags."""
+    """Condition: an error has one of these reason tags."""
     fatal: bool = False
     """Condition: the verdict is fatal."""
     repeated: bool = False
@@ -219,17 +217,17 @@ class Row(Config):
     repeats: bool = False
     """Condition: the artifact, or an artifact that it builds on, repeats an earlier text of its step in this round."""
     informative: bool = Field(default=False, exclude_if=lambda informative: not informative)
-    """Condition: some error finding says what to add or change."""
+    """Condition: an error says what to add or change."""
     level: BacktrackLevel
     """How far back the search goes if the row decides."""
     target: Target = "self"
     """The step to go back to; `self` unless the level is a replan."""
     backoff_seconds: float = Field(default=0.0, ge=0.0, le=BACKOFF_MAX, allow_inf_nan=False)
-    """The delay before a local retry in seconds. It doubles with each equal failure in a row."""
+    """The delay before a local retry, in seconds; doubled by each further equal failure."""
     afresh: bool = Field(default=False, exclude_if=lambda afresh: not afresh)
     """Whether the prompts of the redone steps leave out earlier rejections (`Policy.afresh_shows`)."""
     times: Annotated[int, Field(ge=1, le=1000)] | None = Field(default=None, exclude_if=lambda times: times is None)
-    """The largest number of retries of a step that the row may cause in one visit, while attempts are left; null for no
+    """The largest number of retries of a step that the row may cause in one visit, if attempts are left; null for no
     limit.
     """
 
@@ -258,7 +256,7 @@ class Row(Config):
         return not (self.codes or self.tags or self.fatal or self.repeated or self.repeats or self.informative)
 
     def matches(self, finding: Finding) -> bool:
-        """Return whether an error finding has a code or tag of the row, or a fact if the row is `informative`."""
+        """Return whether an error has a code or tag of the row, or says what to change if the row is `informative`."""
         if self.informative and finding.has_fact:
             return True
         family = finding.code.split(".", 1)[0] + ".*"
@@ -266,7 +264,7 @@ class Row(Config):
 
 
 class Policy(Config):
-    """A named rule table. The last row must match everything, so that every failure has a decision."""
+    """A rule table with a name. The last row must match everything, so that every failure has a decision."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
     """The name by which workflows choose the policy."""
@@ -283,7 +281,7 @@ class Policy(Config):
     nothing.
     """
     belief: BeliefTable | None = Field(default=None, exclude_if=lambda belief: belief is None)
-    """The belief that decides for all rows except its `rules`; None if only the rows decide."""
+    """The belief, which decides unless a row in its `rules` matches; null if only the rows decide."""
 
     def without_belief(self) -> "Policy":
         """Return the policy without its belief, so that its rows decide about every failure."""
@@ -329,7 +327,7 @@ class UnknownName:
     what: str
     """The kind of name and the name, such as `code 'plan.cicle'`."""
     near: str
-    """The known name that this name probably misspells; empty if no name is similar."""
+    """The similar known name that was probably meant; empty if no name is similar."""
 
 
 def unknown_names(policy: Policy, roles: Collection[str] = ROLES) -> Iterator[UnknownName]:
@@ -374,7 +372,7 @@ CAUSE_SCHEMA: Mapping[str, Any] = {
 
 @make_total("the cause", lambda _: None)
 def read_cause(text: str) -> Cause | None:
-    """Return the cause in a reply: an object with `cause` as its only key; None for any other text."""
+    """Return the cause in a reply, which must be an object with `cause` as its only key; None for any other text."""
     reply = read_reply(text)
     value = reply.value if isinstance(reply, Parsed) else None
     if not isinstance(value, dict) or value.keys() != {"cause"} or not isinstance(value["cause"], str):
@@ -383,9 +381,9 @@ def read_cause(text: str) -> Cause | None:
 
 
 def row_for(cause: Cause, policy: Policy) -> Row | None:
-    """Return the row that a cause selects: the first row with that tag, or the last row for `OWN_MISTAKE`.
+    """Return the row that a cause selects: the first row with the cause as its tag, or the last row for `OWN_MISTAKE`.
 
-    Return None for `UNCLEAR`, or if no row has the tag. The policy then decides without a cause.
+    Return None for `UNCLEAR`, or if no row has the tag. After None, the policy decides without a cause.
     """
     match cause:
         case Cause.UNCLEAR:

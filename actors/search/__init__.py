@@ -1,1 +1,1 @@
-"""The search: which step may be tried, retried or redone next, within limits on visits and attempts."""
+"""The search: it decides which step is tried, retried or redone next, within limits on visits and attempts."""

@@ -1,4 +1,7 @@
-"""The workflow as the search sees it: steps, requirements, budgets, and the resulting numbers of calls. Pure."""
+"""What the search knows of a workflow: the requirements and budgets of its steps, and the resulting numbers of calls.
+
+Pure.
+"""
 
 import heapq
 from collections.abc import Collection, Mapping, Sequence
@@ -10,14 +13,14 @@ from graphlib import CycleError, TopologicalSorter
 class Dag:
     """Steps in file order, with the steps that each step requires. Each required step must also be a key of `requires`.
 
-    All results list steps in file order, except `order`, which is topological.
+    All lists of steps are in file order, except `order`, which is topological.
     """
 
     def __init__(self, requires: Mapping[str, Sequence[str]]) -> None:
         self._requires = {step: tuple(dict.fromkeys(above)) for step, above in requires.items()}
 
     def cycle(self) -> tuple[str, ...]:
-        """Return a cycle in which each step requires the next; empty if there is no cycle.
+        """Return one cycle of steps, in which each step requires the next step; empty if there is no cycle.
 
         The first step is repeated at the end.
         """
@@ -29,7 +32,7 @@ class Dag:
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The steps in topological order. Steps that may come in any order are in file order."""
+        """The steps in topological order. If the topological order leaves a choice, file order decides."""
         position = {step: index for index, step in enumerate(self._requires)}
         sorter = TopologicalSorter(self._requires)
         sorter.prepare()
@@ -46,7 +49,7 @@ class Dag:
 
     @cached_property
     def ancestors(self) -> Mapping[str, frozenset[str]]:
-        """All steps that a step requires, directly or not, by step."""
+        """For each step: all steps that it requires, directly or indirectly."""
         ancestors: dict[str, frozenset[str]] = {}
         for step in self.order:
             above = self._requires[step]
@@ -55,7 +58,7 @@ class Dag:
 
     @cached_property
     def dependents(self) -> Mapping[str, frozenset[str]]:
-        """All steps that require a step, directly or not, by step."""
+        """For each step: all steps that require it, directly or indirectly."""
         return {step: frozenset(other for other in self.order if step in self.ancestors[other]) for step in self.order}
 
     @cached_property
@@ -77,7 +80,8 @@ class Dag:
     def distance(self, upper: str, lower: str) -> int | None:
         """Return the number of edges on the longest path from `lower` up to `upper`; None if there is no path.
 
-        The longest path counts, so that "one up" never skips a step in between that must be redone.
+        The longest path counts. So a step at distance 1 has no steps between itself and `lower` that must be redone
+        too.
         """
         return self._distances[lower].get(upper)
 
@@ -92,9 +96,9 @@ class StepBudget:
     visits.
     """
     deterministic: bool = False
-    """Whether the step makes no model calls. If so, a retry would give the same result."""
+    """Whether the step makes no model calls. A retry of a deterministic step would give the same result."""
     calls: int = 1
-    """The largest number of calls in one attempt; more than 1 only for a child run."""
+    """The largest number of calls in one attempt; more than 1 only if the attempt is a child run."""
     happy: int = 1
 
 
@@ -117,12 +121,12 @@ class Graph:
 
     @cached_property
     def below(self) -> Mapping[str, tuple[str, ...]]:
-        """The steps that require a step, directly or not, in file order."""
+        """For each step: the steps that require it, directly or indirectly, in file order."""
         return {step: self._ordered(self.dag.dependents[step]) for step in self.steps}
 
     @cached_property
     def above(self) -> Mapping[str, tuple[str, ...]]:
-        """The steps that a step requires, directly or not, in file order."""
+        """For each step: the steps that it requires, directly or indirectly, in file order."""
         return {step: self._ordered(self.dag.ancestors[step]) for step in self.steps}
 
     @cached_property
@@ -132,7 +136,10 @@ class Graph:
 
     @cached_property
     def layers(self) -> tuple[tuple[str, ...], ...]:
-        """The steps by depth, from the roots down. A step is one layer below the deepest step that it requires."""
+        """The layers of steps, from the steps that require nothing downward.
+
+        A step is one layer below the deepest step that it requires.
+        """
         depth: dict[str, int] = {}
         for step in self.dag.order:
             depth[step] = max((depth[upper] + 1 for upper in self.requires[step]), default=0)
@@ -141,7 +148,7 @@ class Graph:
 
     @cached_property
     def layer_of(self) -> Mapping[str, int]:
-        """The index of the layer of each step."""
+        """For each step: the index of its layer."""
         return {step: number for number, layer in enumerate(self.layers) for step in layer}
 
     def distance(self, upper: str, lower: str) -> int:
@@ -151,14 +158,14 @@ class Graph:
         return distance
 
     def upward(self, step: str, least: int) -> list[str]:
-        """Return the ancestors at distance `least` or more, nearest first.
+        """Return the step's ancestors at distance `least` or more, nearest first.
 
         Equally near ancestors are in reverse file order.
         """
         return [upper for upper, distance in self._nearest_first[step] if distance >= least]
 
     def nearer(self, step: str, than: int) -> list[str]:
-        """Return the ancestors at a distance below `than`, farthest first.
+        """Return the step's ancestors at a distance below `than`, farthest first.
 
         Equally far ancestors are in reverse file order.
         """
@@ -167,7 +174,7 @@ class Graph:
 
     @cached_property
     def _nearest_first(self) -> Mapping[str, tuple[tuple[str, int], ...]]:
-        """The ancestors of each step with their distances, in the order of `upward`."""
+        """For each step: its ancestors with their distances, in the order that `upward` promises."""
         result: dict[str, tuple[tuple[str, int], ...]] = {}
         for step in self.steps:
             above = ((upper, self.distance(upper, step)) for upper in reversed(self.above[step]))
@@ -179,25 +186,25 @@ class Graph:
 
 
 def happy_calls(graph: Graph) -> int:
-    """Return the number of calls in the best case, in which every first attempt passes."""
+    """Return the number of calls of a run in which every first attempt passes."""
     return sum(budget.happy for budget in graph.budgets.values() if not budget.deterministic)
 
 
 def linear_calls(graph: Graph) -> int:
-    """Return the most calls of a linear run. A linear run never goes back, so it visits each step once."""
+    """Return the largest number of calls of a linear run. A linear run never goes back, so it visits each step once."""
     return sum(budget.rmax * budget.calls for budget in graph.budgets.values() if not budget.deterministic)
 
 
 def worst_case_calls(graph: Graph, classifications_max: int = 0) -> int:
-    """Return the most calls that one branch can make in one round, without transport retries and reissued requests.
+    """Return the largest number of calls of one branch in one round, without transport retries and reissued requests.
 
     A non-leaf uses at most `rmax · (1 + backtrack_budget)` calls: all attempts of all its visits. A leaf has `rmax`
-    attempts for each distinct set of parent artifacts (`_parent_sets`). A step that is a child run counts with the
-    budget of that run. If the search can backtrack at all, all `classifications_max` calls of the classifier are added.
+    attempts for each distinct set of parent artifacts (`_parent_sets`). An attempt that is a child run can make
+    `budget.calls` calls. If the search can backtrack, the classifier can make `classifications_max` further calls.
 
-    The formula is exact for workflows of up to three steps, and for a sample of workflows with four steps; a test
-    enumerates both. For some workflows of five or more steps with two leaves, the result is only an upper bound.
-    docs/explanation/search.md computes an example.
+    The formula is exact for workflows of up to three steps, and for a sample of workflows with four steps. A test that
+    enumerates all their runs shows this. For some workflows of five or more steps with two leaves, the result is only
+    an upper bound. `docs/explanation/search.md` computes an example.
     """
     total = classifications_max if _can_backtrack(graph) else 0
     for step, budget in graph.budgets.items():
@@ -217,10 +224,10 @@ def _can_backtrack(graph: Graph) -> bool:
 def _parent_sets(graph: Graph, leaf: str) -> int:
     """Return the largest number of distinct sets of parent artifacts that a leaf can get.
 
-    The leaf gets another set after the search has backtracked to an ancestor of the leaf. Backtracking uses up a visit
-    of the ancestor and of every step between the ancestor and the leaf. A lowest ancestor of the leaf is an ancestor
-    that no other ancestor of the leaf requires. So the leaf gets the most sets if the search always backtracks to
-    lowest ancestors. The search can backtrack to each of these `backtrack_budget` times.
+    Each time the search backtracks to an ancestor of the leaf, the leaf gets another set. Backtracking uses up a visit
+    of the ancestor and of every step between the ancestor and the leaf. So the leaf gets the most sets if the search
+    always backtracks to a lowest ancestor. A lowest ancestor is an ancestor that no other ancestor requires. The search
+    can backtrack to each lowest ancestor `backtrack_budget` times.
 
     Backtracking also redoes steps that are not above the leaf, and each of these steps must have a visit left. A
     companion of the leaf is a step of this kind that can begin as soon as the leaf can. The search cannot backtrack to

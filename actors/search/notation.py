@@ -1,7 +1,7 @@
 """The notation of a search: `NAME`, `NAME:NUMBER` or `NAME:WIDTHxBRANCHING`. Pure.
 
-A workflow may also use a mapping: `{name: beam, width: 4}`. Both forms are normalised to a text with all numbers, which
-the run records. So the search of a run does not change if a later release has other defaults.
+A workflow may also use a mapping, such as `{name: beam, width: 4}`. A run records its search as a text with all
+numbers. So the search of a run does not change if a later release has other defaults.
 """
 
 import re
@@ -35,7 +35,7 @@ _TEXT = re.compile(r"([a-z_]+)(?::([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?)?")
 class UnknownSearch(ValueError):
     """A search in a workflow or option is invalid.
 
-    `hint` says what to write instead. `name` is the unknown name, if the name is the error.
+    `hint` says what to write instead. `name` is the name, if no search has this name; otherwise it is empty.
     """
 
     def __init__(self, cause: str, hint: str = "", name: str = "") -> None:
@@ -45,11 +45,13 @@ class UnknownSearch(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SearchChoice:
-    """A search with its numbers."""
+    """The name of a search, and its numbers."""
 
     name: str
     numbers: tuple[int | None, ...] = ()
-    """The numbers, in the order of `NUMBERS`; None for a number that is computed from the workflow's steps."""
+    """The numbers, in the order that `NUMBERS` lists for this search. None stands for a number that is computed from
+    the workflow's steps.
+    """
 
     def __str__(self) -> str:
         width, *branching = self.numbers or (None,)
@@ -58,7 +60,10 @@ class SearchChoice:
 
 
 def read_search(value: Any) -> SearchChoice:
-    """Return the search that a text or a mapping describes. Raises `UnknownSearch` if it is invalid."""
+    """Return the search that a text or a mapping describes.
+
+    Raises `UnknownSearch` if the text or the mapping is invalid.
+    """
     if isinstance(value, Mapping):
         numbers_by_name = {str(key): number for key, number in value.items()}
         name = numbers_by_name.pop("name", None)
@@ -83,9 +88,9 @@ def _unknown(value: Any, name: str) -> UnknownSearch:
 
 
 def _choice(name: str, numbers: Mapping[str, Any]) -> SearchChoice:
-    """Return the search with the given numbers, and with defaults for all other numbers.
+    """Return the search `name` with the numbers in `numbers`, and with defaults for its other numbers.
 
-    Raises `UnknownSearch` if a number is invalid.
+    Raises `UnknownSearch` if the name or a number is invalid.
     """
     if name not in NUMBERS:
         raise _unknown(name, name)

@@ -1,14 +1,13 @@
 """One branch of the search: a slot for each step, the operators (S1 to S6), and the move after a failure. Pure.
 
-A state maps each step to its accepted artifact. In the initial state, no step has an accepted artifact. In a goal
-state, every step has an accepted artifact. There are five operators. `begin` starts an attempt, which is one model
-call. `accept` accepts the artifact of an attempt. `mark` sets another phase: rejected, to be retried, waiting for a
-person, or stuck. `redo` backtracks: it unsets only the targets and all steps that require them. `new_round` resets the
-counts.
+In the initial state of a branch, no step has an accepted artifact. In a goal state, every step has an accepted
+artifact. There are five operators. `begin` starts an attempt, which is one model call. `accept` accepts the artifact of
+an attempt. `mark` sets another phase: rejected, to be retried, waiting for a person, or stuck. `redo` backtracks: it
+unsets the target steps and all steps that require them. `new_round` resets the counts.
 
-A visit of a step ends with its first accepted artifact or with its last attempt. A later attempt begins a new visit. A
-step has at most `1 + backtrack_budget` visits. The visits of a leaf are not limited: it has `rmax` attempts for each
-distinct set of parent artifacts.
+A visit of a step ends with its first accepted artifact or with its last attempt. The next attempt after that begins a
+new visit. A step that another step requires has at most `1 + backtrack_budget` visits. A leaf, which no step requires,
+can have any number of visits. It has `rmax` attempts for each distinct set of parent artifacts.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,9 +46,11 @@ class Slot:
     phase: Phase = Phase.IDLE
     visits: int = 0
     attempt: int = 0
-    """The number of the last attempt in the visit, from 1. For a leaf, all attempts with the same parents count."""
+    """The number of the last attempt in the visit, from 1. For a leaf, the number includes earlier visits with the same
+    parent artifacts.
+    """
     number: int = 0
-    """The number of the last visit, from 1, counted over the whole run."""
+    """The number of the last visit, from 1. Unlike `visits`, this number is not reset in a new round."""
     parents: tuple[str, ...] | None = None
     accepted: str | None = None
 
@@ -91,17 +92,17 @@ def _ready(graph: Graph, progress: BranchProgress) -> list[str]:
 
 
 def start(graph: Graph) -> BranchProgress:
-    """Return the initial state: every step unset."""
+    """Return the initial state, in which no step has been attempted."""
     return BranchProgress(dict.fromkeys(graph.steps, Slot()))
 
 
 def first(progress: BranchProgress, phase: Phase) -> str | None:
-    """Return the first step in a phase, in file order; None if no step is in this phase."""
+    """Return the first step, in file order, that is in `phase`; None if no step is in this phase."""
     return next((step for step, slot in progress.items() if slot.phase is phase), None)
 
 
 def next_attempt(graph: Graph, progress: BranchProgress, step: str) -> Slot:
-    """Return the step's slot during its next attempt."""
+    """Return the slot that the step has after its next attempt has begun."""
     slot = progress[step]
     if slot.phase is Phase.AGAIN:
         return changed(slot, phase=Phase.BUSY, attempt=slot.attempt + 1)
@@ -128,7 +129,7 @@ def accept(progress: BranchProgress, step: str, artifact: str) -> BranchProgress
 
 
 def mark(progress: BranchProgress, step: str, phase: Phase) -> BranchProgress:
-    """Return the progress with the step in another phase. The step's counts do not change."""
+    """Return the progress with the step in the phase `phase`. The step's counts do not change."""
     return BranchProgress({**progress, step: changed(progress[step], phase=phase)})
 
 
@@ -139,7 +140,7 @@ def redo(graph: Graph, progress: BranchProgress, targets: Iterable[str]) -> Bran
 
 
 def cleared_steps(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
-    """Return the steps that are unset by backtracking to the targets, in file order."""
+    """Return the steps that `redo` unsets, in file order: the targets and all steps that require them."""
     unset = set(targets)
     for target in tuple(unset):
         unset.update(graph.below[target])
@@ -149,10 +150,10 @@ def cleared_steps(graph: Graph, targets: Iterable[str]) -> tuple[str, ...]:
 def new_round(progress: BranchProgress) -> BranchProgress:
     """Return the progress with all counts reset, because the requirements have changed.
 
-    The current visit of a step becomes its first visit of the round. The same is true of a step that waits for a
-    person, because the visit continues if nobody answers. The visit of an accepted artifact also becomes the first
-    visit. So the search can backtrack to the step `backtrack_budget` times, as in any round. A stuck step can be tried
-    again.
+    If a step has a visit that is not finished, this visit becomes the first visit of the round. A visit that waits for
+    a person is not finished, because it continues if nobody answers. The visit that made an accepted artifact also
+    becomes the first visit. So the search can backtrack to the step `backtrack_budget` times, as in every round. A
+    stuck step can be tried again.
     """
     in_visit = (Phase.BUSY, Phase.FAILED, Phase.AGAIN, Phase.ASKED)
     return BranchProgress(
@@ -170,7 +171,7 @@ def new_round(progress: BranchProgress) -> BranchProgress:
 
 
 def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
-    """Return whether the visit has attempts left (S4).
+    """Return whether the step has attempts left in its current visit (S4).
 
     A deterministic step has no attempts left, because its result would be the same.
     """
@@ -179,7 +180,7 @@ def can_retry(graph: Graph, progress: BranchProgress, step: str) -> bool:
 
 
 def can_redo(graph: Graph, progress: BranchProgress, target: str) -> bool:
-    """Return whether the target, and every non-leaf step below the target, has a visit left."""
+    """Return whether the target and every non-leaf step that requires the target have a visit left."""
     if graph.budgets[target].deterministic or target in graph.leaves:
         return False
     return all(_has_visit(graph, progress, step) for step in (target, *graph.below[target]))
@@ -192,7 +193,7 @@ def _has_visit(graph: Graph, progress: BranchProgress, step: str) -> bool:
 
 
 class Search(StrEnum):
-    """The way in which one branch is searched, that is, the targets that a move may have."""
+    """The way in which one branch is searched, that is, the steps to which the search may go back."""
 
     DEPTH_FIRST = "depth_first"  # the policy chooses the target
     BLIND = "blind"  # always one level up
@@ -223,25 +224,25 @@ class Redo:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """Nothing is left to try, or the policy gives up. The step stays rejected in this round."""
+    """Give up: nothing is left to try, or the policy says so. The step stays rejected in this round."""
 
 
 Move = Retry | Redo | Stuck
 
 
 def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence[str]) -> Move:
-    """Return the first allowed move after the step `failed` was rejected.
+    """Return the first possible move after the artifact of the step `failed` was rejected.
 
-    `wanted` are the targets that the policy demands. If the failed step is a target, the policy demands a retry. The
-    candidates are tried in this order:
+    `wanted` are the steps to which the policy wants to go back. If the failed step is one of them and has attempts
+    left, the move is a retry. Otherwise the moves are tried in this order:
 
-    1. the wanted targets
-    2. the steps farther up, by distance, and then in reverse file order
-    3. the nearer steps
+    1. back to the wanted steps
+    2. back to a step as far up as the farthest wanted step, or farther
+    3. back to a nearer step
     4. a retry in this visit
     5. a new visit of the failed step
 
-    A retry without attempts left counts as one level up.
+    If no wanted step is above the failed step, case 2 begins one level up.
     """
     retry = can_retry(graph, progress, failed)
     if failed in wanted and retry:
@@ -261,7 +262,7 @@ def choose(graph: Graph, progress: BranchProgress, failed: str, wanted: Sequence
 
 
 def stay(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a step that may not escalate again: a retry, else a new visit, else `Stuck`."""
+    """Return the move of a step that must not cause backtracking again: a retry, else a new visit, else `Stuck`."""
     if can_retry(graph, progress, failed):
         return Retry()
     return Redo((failed,)) if can_redo(graph, progress, failed) else Stuck()
@@ -273,7 +274,7 @@ def forward_only(graph: Graph, progress: BranchProgress, failed: str) -> Move:
 
 
 def retry_or_go_up(graph: Graph, progress: BranchProgress, failed: str) -> Move:
-    """Return the move of a search that ignores findings: a retry if attempts are left, else one level back (S11)."""
+    """Return the move of a search that ignores findings (S11): a retry if attempts are left, else one level back."""
     if can_retry(graph, progress, failed):
         return Retry()
     return choose(graph, progress, failed, graph.upward(failed, 1)[:1])

@@ -1,4 +1,4 @@
-"""The strategies that search over branches, and the choice of a strategy for a workflow's search. Pure."""
+"""The strategies that decide which branches a search opens and prunes, and `strategy_of`, which makes one. Pure."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ class Beam(SearchStrategy):
 
     A layer is the set of steps at one depth of the workflow. A layer ends with a barrier: no branch begins the next
     layer before all branches have finished this layer. At the barrier the branches are compared. Duplicates are pruned,
-    the best `width` branches are kept, and each of these continues as `branching` branches. If this makes too few
-    branches for the next layer, the best branches get more successors.
+    the best `width` branches are kept, and each kept branch continues as `branching` branches. If fewer than `width`
+    branches are left, the best branches continue as more than `branching` branches.
 
-    Within a layer a branch retries with feedback. A branch that the policy sends back is pruned if another branch can
-    go on. The last branch backtracks instead, so a beam of width 1 is depth-first search.
+    Within a layer a branch retries with feedback. If the policy wants a branch to backtrack, the branch is pruned,
+    unless no other branch can continue. So a beam of width 1 is depth-first search.
     """
 
     width: int | None
@@ -27,13 +27,13 @@ class Beam(SearchStrategy):
     picks_best: bool = True
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Prune stuck branches, duplicates and the worst branches. Then open the branches of the next layer."""
+        """Return the next change: prune stuck branches, duplicates and the worst branches, then open new branches."""
         front = tree.front
         pruning = prune_stuck(tree) or _prune_sent_back(front) or _prune_duplicate(tree.live)
         return pruning or self._change_at_barrier(tree, front) or _prune_spent(front)
 
     def _change_at_barrier(self, tree: SearchTree, front: list[BranchView]) -> Change | None:
-        """Return the next change at a barrier; None if the branches have not reached it, or if no change is left."""
+        """Return the next change at a barrier; None if a branch has not reached the barrier, or no change is left."""
         if not front or any(branch.begun or branch.busy or branch.layer != front[0].layer for branch in front):
             return None
         top = front[0].layer == 0
@@ -52,7 +52,7 @@ class Beam(SearchStrategy):
         return Open(best.branch, "one more branch continues from here")
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """Return whether all branches have finished the layer above."""
+        """Return whether all branches have finished the layer before."""
         if self.width == self.branching == 1:
             return True
         last = branch.waiting or branch.layer <= min((other.layer for other in tree.front), default=0)
@@ -72,7 +72,7 @@ def _prune_sent_back(front: list[BranchView]) -> Prune | None:
 
 
 def _prune_spent(front: list[BranchView]) -> Prune | None:
-    """Prune the worst branch that has used up its share of the calls, if other branches wait for this branch."""
+    """Return the pruning of the worst branch without calls left in its share; None if no other branch can continue."""
     lowest = min((branch.layer for branch in front), default=0)
     spent = [branch for branch in front if branch.spent and not branch.busy and branch.layer == lowest]
     if not spent or len(front) == 1:
@@ -93,22 +93,22 @@ def _prune_duplicate(live: list[BranchView]) -> Prune | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestFirst(SearchStrategy):
-    """Depth-first search that keeps promising branches open when it backtracks, and may return to them.
+    """Depth-first search that keeps promising branches open when it backtracks, and can return to them.
 
     If the rejected step has attempts left and a score above 0, the search keeps the branch open, and a new branch
-    backtracks instead. The open branch with the lowest estimate continues; among equal estimates, the newest branch. A
-    branch that was kept open only uses the attempts that its rejected step has left. This branch backtracks only if no
-    other branch is left.
+    backtracks instead. The open branch with the lowest estimate of calls continues; among equal estimates, the newest
+    branch. A branch that was kept open uses up the attempts that its rejected step has left. After that, it is pruned
+    if another branch is left, and backtracks otherwise.
 
-    If the scores of guards are only 0 or 1, no branch is kept open, and the attempts are the same as in depth-first
-    search (S10).
+    If every score is 0 or 1, no branch is kept open, and the search makes the same attempts as depth-first search
+    (S10).
     """
 
     width: int
-    """The largest number of branches that are kept open, in addition to the newest branch."""
+    """The largest number of branches that are kept open, not counting the newest branch."""
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Open a branch that backtracks in place of a promising branch. Prune the worst branch if too many are open."""
+        """Return the next change: open a branch that backtracks in place of a promising branch, or prune a branch."""
         front = tree.front
         parents = {branch.parent for branch in tree.branches}
         for branch in front:
@@ -124,7 +124,7 @@ class BestFirst(SearchStrategy):
         return prune_stuck(tree)
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
-        """Return whether the last attempt has been judged and this branch has the lowest estimate."""
+        """Return whether no other branch is busy and this branch has the lowest estimate of calls."""
         del layer
         if any(other.busy and other.branch != branch.branch for other in tree.front):
             return False
@@ -133,9 +133,9 @@ class BestFirst(SearchStrategy):
 
 
 def _estimate_calls(branch: BranchView) -> float:
-    """Return an estimate of a branch's calls.
+    """Return an estimate of the calls that the branch needs in all to reach the goal.
 
-    The estimate is the calls of its path, plus (1 - the lowest score) times the fewest calls to the goal.
+    The estimate is `path_calls + (1 - promise) * rest`: with a perfect score (1), the remaining calls count nothing.
     """
     return branch.path_calls + (1.0 - branch.promise) * branch.rest
 
@@ -152,7 +152,7 @@ class IterativeDeepening(SearchStrategy):
     caps: list[int]
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Prune an iteration that is stuck or has used up its limit of calls. Then open the next iteration."""
+        """Return the next change: prune an iteration that is stuck or has no calls left, then open the next one."""
         last = tree.branches[-1]
         if not last.live:
             return Open(last.branch, f"iteration {len(tree.branches) + 1}", anew=True)
@@ -171,7 +171,7 @@ class IterativeDeepening(SearchStrategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestOf(SearchStrategy):
-    """A baseline: independent samples of the whole pipeline, run at the same time. The best plan wins.
+    """A baseline: independent branches (samples), each from the first step, run at the same time. The best plan wins.
 
     A sample gets no feedback from other samples, so two samples differ only by the model's randomness.
     """
@@ -180,7 +180,7 @@ class BestOf(SearchStrategy):
     picks_best: bool = True
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Open samples while calls for a first attempt are left. Prune samples that are stuck."""
+        """Return the next change: open all samples, at most one for each allowed call; then prune stuck samples."""
         if len(tree.branches) < min(self.branches_max, tree.calls):
             return Open(None, "an independent sample")
         return prune_stuck(tree)
@@ -192,14 +192,14 @@ class BestOf(SearchStrategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restart(SearchStrategy):
-    """A baseline: independent samples, one after another, until a sample reaches the goal."""
+    """A baseline: independent branches (samples), one after another, until a sample reaches the goal."""
 
     moves: Search = Search.LINEAR
 
     def change(self, tree: SearchTree) -> Change | None:
-        """Start a new sample if a sample is stuck.
+        """Return the next change: if the last sample is stuck, prune it, then open a new sample.
 
-        If the stuck sample made no calls, no sample is started, because a new sample would be the same.
+        A stuck sample without calls is kept, because a new sample would have the same result.
         """
         last = tree.branches[-1]
         if not last.live:
@@ -211,7 +211,7 @@ class Restart(SearchStrategy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneBranch(SearchStrategy):
-    """A search with only one branch, so there is nothing to compare."""
+    """A search with only one branch, so the strategy has nothing to decide."""
 
     branches_max: int = 1
     compares: bool = False
@@ -223,7 +223,7 @@ class OneBranch(SearchStrategy):
 
 
 def strategy_of(choice: SearchChoice, graph: Graph) -> SearchStrategy:
-    """Return the strategy of a search."""
+    """Return the strategy for a search and the workflow's graph."""
     first = choice.numbers[0] if choice.numbers else None
     linear, worst, layers = linear_calls(graph), worst_case_calls(graph), graph.layers
     match choice.name:
@@ -256,7 +256,9 @@ def strategy_of(choice: SearchChoice, graph: Graph) -> SearchStrategy:
 
 
 def _doubling_caps(first: int, worst: int) -> list[int]:
-    """Return the limits of calls of all iterations except the last. Each limit is twice the previous limit.
+    """Return the limits of calls for all iterations except the last, which has no limit.
+
+    Each limit doubles the previous one.
 
     All limits are below `worst`.
     """

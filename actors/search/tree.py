@@ -1,7 +1,8 @@
-"""The interface of a search strategy: its view of the search tree and of the ledger, and its decisions. Pure.
+"""The interface of a search strategy: the facts that a strategy sees, and the changes that it can make. Pure.
 
 A *branch* is an independent search over the steps, with its own slots, visits, stagnation and feedback. A strategy
-opens and prunes branches, and decides which branches may make the next attempt. Within a branch, the policy decides.
+opens and prunes branches, and decides which branches may make the next attempt. The policy makes the decisions inside a
+branch.
 """
 
 from abc import ABC, abstractmethod
@@ -21,37 +22,39 @@ class BranchView:
     stuck: bool = False
     spent: bool = False
     back: bool = False
-    """Whether the search decided to backtrack after a rejection and has not done so yet."""
+    """Whether the policy has decided that the branch must backtrack, and the branch has not yet done so."""
     waiting: bool = False
     busy: bool = False
     begun: bool = False
-    """Whether the branch has begun an attempt in its first layer that is not completely accepted."""
+    """Whether the branch has begun an attempt in layer `layer`."""
     own: bool = True
-    """Whether an artifact of the last accepted layer was made in this branch, not inherited."""
+    """Whether this branch made at least one artifact of its last accepted layer itself, instead of inheriting all from
+    its parent.
+    """
     retryable: bool = False
-    """Whether the rejected step that led to backtracking (`back`) has attempts left."""
+    """If `back` is set: whether the rejected step has attempts left."""
     calls: int = 0
     path_calls: int = 0
-    """The number of the branch's own calls, plus the calls of its ancestors before the branch was opened."""
+    """The number of the branch's own calls, plus the calls that its ancestors had made when the branch was opened."""
     layer: int = 0
     rest: int = 0
     """The smallest number of further calls that can reach the goal."""
     score: float = 0.0
-    """The mean score of the newest verdicts on accepted and rejected steps."""
+    """The mean of the scores in the newest verdicts on the branch's steps."""
     promise: float = 1.0
-    """The lowest score of an unrepaired rejection; 1 if every rejection is repaired."""
+    """The lowest score among rejections that no later acceptance has repaired; 1 without such a rejection."""
     texts: tuple[str, ...] = ()
-    """The texts of the artifacts in the accepted layers; empty after the next layer has begun."""
+    """The texts of all artifacts in the accepted layers. The tuple is empty after the next layer has begun."""
 
     @property
     def rank(self) -> tuple[int, float, int]:
-        """The order of branches: by accepted layers, then by score, then by age. A greater value is better."""
+        """The sort key for branches: accepted layers, then score, then age. The greatest key is best."""
         return self.layer, self.score, -self.branch
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTree:
-    """The facts about the whole search that a strategy sees."""
+    """The facts about all branches that a strategy sees."""
 
     branches: tuple[BranchView, ...]
     calls: int
@@ -62,7 +65,7 @@ class SearchTree:
     """The live branches that can continue now: they are neither done nor waiting for a person."""
 
     def __post_init__(self) -> None:
-        """Compute `live` and `front` once, because every decision reads them."""
+        """Compute `live` and `front` once, because strategies read both in every decision."""
         live = [branch for branch in self.branches if branch.live]
         object.__setattr__(self, "live", live)
         object.__setattr__(self, "front", [branch for branch in live if not branch.done and not branch.waiting])
@@ -98,16 +101,17 @@ class SearchStrategy(ABC):
 
     moves: Search = Search.DEPTH_FIRST
     compares: bool = True
-    """Whether the strategy compares branches. If not, there is only one branch, without views and a tree."""
+    """Whether the strategy compares branches. Otherwise the search has only one branch, and computes no `SearchTree`.
+    """
     picks_best: bool = False
-    """Whether a plan with a score below 1 is held back until no other branch can reach a better plan."""
+    """Whether a plan with a score below 1 must wait until no other branch can reach a better plan."""
     branches_max: int
     calls_worst: int
-    """The largest number of calls in one round. The limits of the run apply too."""
+    """The largest number of calls that the search makes in one round. The run's own limits can end it earlier."""
 
     @abstractmethod
     def change(self, tree: SearchTree) -> Change | None:
-        """Return the next branch to open or to prune; None if there is no change."""
+        """Return the next change, which opens or prunes one branch; None if the branches stay as they are."""
 
     def may_ask(self, tree: SearchTree, branch: BranchView, layer: int) -> bool:
         """Return whether a branch may begin an attempt at a step of a layer now."""
@@ -115,13 +119,13 @@ class SearchStrategy(ABC):
         return True
 
     def slice_of(self, calls: int) -> int | None:
-        """Return how many of `calls` are reserved for each live branch; None without reservations."""
+        """Return how many of `calls` each live branch has for itself; None if the branches share all calls."""
         del calls
         return None
 
 
 def prune_stuck(tree: SearchTree) -> Prune | None:
-    """Prune the worst branch with nothing left to try, if another branch can continue."""
+    """Return the pruning of the worst stuck branch; None if no branch is stuck, or no other branch can continue."""
     stuck = [branch for branch in tree.front if branch.stuck]
     if not stuck or len(tree.front) == 1:
         return None

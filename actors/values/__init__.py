@@ -1,1 +1,1 @@
-"""Data types that all packages of the agents share: artifacts, findings, answers, lines of text."""
+"""Data types that all packages under `actors` share, such as artifacts, findings, answers and lines of text."""

@@ -1,4 +1,4 @@
-"""Answers to questions: their forms according to JSON Schemas, and the validation of a person's text. Pure.
+"""Answers to questions: the forms that a JSON Schema allows, and the validation of a person's text. Pure.
 
 The schema of a question comes from guards and artifacts, so it is restricted: at most `SCHEMA_BYTES_MAX` as JSON, and
 no references. An answer is stored as text. `normal_answer` normalises it, so that equal answers are equal texts.
@@ -44,12 +44,15 @@ class InvalidAnswer(UsageProblem):
 
 
 def choice(options: Collection[str]) -> dict[str, Any]:
-    """Return the JSON Schema of an answer that must be one of these texts."""
+    """Return the JSON Schema of a text that must be one of these texts."""
     return {"type": "string", "enum": list(options)}
 
 
 def closed_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of an object with exactly these keys. Structured output allows no optional keys."""
+    """Return the JSON Schema of an object that must have all of these keys and no others.
+
+    Structured output allows no optional keys.
+    """
     return {
         "type": "object",
         "properties": dict(properties),
@@ -59,12 +62,12 @@ def closed_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_of(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of a list of objects with exactly these keys."""
+    """Return the JSON Schema of a list of objects that must have all of these keys and no others."""
     return {"type": "array", "items": closed_schema(properties)}
 
 
 def is_answer_schema(schema: Schema) -> bool:
-    """Return whether a schema can be used for answers: it is valid, small, and has no references."""
+    """Return whether a schema can be used for answers: it must be valid and small, and have no references."""
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - slow to import, and rarely needed
 
     try:
@@ -92,7 +95,7 @@ def answer_form(schema: Schema) -> AnswerForm:
 
 
 def options_of(schema: Schema) -> list[str]:
-    """Return the choices of a schema as texts of answers."""
+    """Return the choices of a schema as the texts that a person may answer."""
     return [_normal_text(option) for option in schema["enum"]]
 
 
@@ -119,7 +122,7 @@ def describe_expected(schema: Schema) -> str:
 
 
 def normal_answer(schema: Schema, text: object) -> str:
-    """Return the normal form of an answer, so that equal answers are equal texts.
+    """Check an answer, and return its normal form. Answers with the same value have the same normal form.
 
     Raises:
         InvalidAnswer: the answer is empty, is longer than `ANSWER_MAX` characters, or does not fit the schema.

@@ -42,7 +42,7 @@ class Artifact:
 
     @property
     def ended_early(self) -> bool:
-        """Whether the reply lacks its end, because it reached its token limit or a content filter stopped it."""
+        """Whether the reply is not complete, because it reached its token limit or a content filter stopped it."""
         return lacks_end(self.content, self.finish_reason)
 
     def with_content(self, content: str) -> "Artifact":
@@ -50,31 +50,31 @@ class Artifact:
         return replace(self, content=content)
 
     def copy_if_large(self) -> "Artifact":
-        """Return the artifact, or a copy if it is large.
+        """Return a copy of the artifact if it is large; otherwise return the artifact itself.
 
-        So the parsed value of a large artifact is freed together with the copy.
+        The parsed value of a large artifact is stored in the copy, so it is freed together with the copy.
         """
         return replace(self) if len(self.content) > LARGE else self
 
     @cached_property
     def value(self) -> Parsed | Unreadable:
-        """The JSON value in the content, or the reason why there is no value. The content is parsed once."""
+        """The JSON value in the content, or the reason why the content has none. The content is parsed once."""
         return read_reply(self.content)
 
     @property
     def parsed(self) -> Any:
-        """The JSON value in the content, such as a plan as a dictionary; None if there is no value."""
+        """The JSON value in the content, such as a plan as a dictionary; None if the content has none."""
         value = self.value
         return value.value if isinstance(value, Parsed) else None
 
     @cached_property
     def shown(self) -> str:
-        """The text that prompts show: the JSON value without the text around it, or else the whole content."""
+        """The text that prompts show: the JSON value in the content; the whole content if it has no JSON value."""
         return format_json(self.value.value) if isinstance(self.value, Parsed) else self.content
 
 
 def lacks_end(content: str, finish_reason: str) -> bool:
-    """Return whether a reply lacks its end. Complete JSON has its end, whatever the server reports."""
+    """Return whether a reply was cut off. Complete JSON is not cut off, whatever finish reason the server reports."""
     return finish_reason in (LENGTH, FILTERED) and not is_whole(content)
 
 
@@ -97,7 +97,7 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Clarified:
-    """A closed question to the user."""
+    """A question to the user that was answered, was declined or has expired."""
 
     question: str
     """The question in the form that the user saw."""
@@ -105,7 +105,7 @@ class Clarified:
     node: str = ""
     """The search node of the rejected artifact that led to the question, if any."""
     unanswered: str = ""
-    """The reason why there is no answer: `declined` or `expired`; empty if there is an answer."""
+    """The reason why the question has no answer: `declined` or `expired`; empty if it has an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +122,13 @@ class Context:
     escalation: tuple[Feedback, ...] = ()
     """The last failures of later steps that led back to this step, oldest first; at most `feedback_window`."""
     afresh: tuple[str, ...] | None = None
-    """Findings of the rejections that the prompts leave out, if the step was begun again as if it had no earlier
-    attempts. None if the step was not begun again so, or if the policy shows nothing.
+    """In a fresh attempt, whose prompt leaves out the earlier rejections: the findings of these rejections that the
+    prompt still shows. None if the attempt is not fresh, or if the policy shows nothing of the rejections.
     """
     clarifications: tuple[Clarified, ...] = ()
-    """The closed questions (answered, declined or expired), in the order of asking."""
+    """The questions that were answered, were declined or have expired, in the order in which they were asked."""
     notes: tuple[str, ...] = ()
-    """The user's notes, oldest first. They add no requirement."""
+    """The user's notes, oldest first. A note is not a requirement."""
     attachments: tuple[Attachment, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Facts about the workflow, such as `roles`: the role of each step."""

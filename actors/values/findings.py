@@ -1,7 +1,7 @@
-"""The results of guards: findings with typed codes, the verdict that contains them, and its limits.
+"""The results of guards: findings with codes, the verdict that contains the findings, and the limits of a verdict.
 
-Codes control the search. Messages are only for the model and for people. Plug-in guards may use their own codes. `Code`
-lists the codes of the built-in guards.
+The search depends only on codes. Messages are only for the model and for people. `Code` lists the codes of the built-in
+guards. Plug-in guards may use codes of their own.
 """
 
 import re
@@ -183,16 +183,15 @@ class Finding(Value):
     trace: tuple[str, ...] | None = None
     """A trace that leads to the problem. Its items are `STEP:ok`, `STEP:OUTCOME` or `STEP:fail`."""
     answer_schema: Mapping[str, Any] | None = None
-    """The JSON Schema that an answer must fit, if the message is a question of the artifact; None for any other
-    message.
+    """The JSON Schema that an answer must fit, if the message is a question that the artifact asks; otherwise None.
     """
     asks: Inquiry | None = None
-    """The question whose answer can settle the finding; None if the message is itself a question, or is only for
-    models.
+    """The question to a person whose answer can settle the finding; None if no question can, or if the message itself
+    is the question.
     """
     informative: bool | None = Field(default=None, exclude_if=lambda informative: informative is None)
-    """Whether the message names what to add or change, such as an unmet token or a test's output. With None, the code
-    decides: True unless the code is in `UNINFORMATIVE`.
+    """Whether the message names what to add or change, such as an unmet token or a test's output. None means true,
+    unless the code is in `UNINFORMATIVE`.
     """
 
     @property
@@ -202,7 +201,7 @@ class Finding(Value):
 
     @property
     def askable(self) -> bool:
-        """Whether the finding may become a question: its code allows it (`ASKABLE`), or it contains a question."""
+        """Whether a person may be asked about the finding: its code is in `ASKABLE`, or it contains a question."""
         return self.code in ASKABLE or self.answer_schema is not None or self.asks is not None
 
 
@@ -210,8 +209,8 @@ class Verdict(Value):
     """The result of a guard for one artifact."""
 
     guard: str
-    """The name of the guard. For a composite, the name of the member that rejected; if none rejected, the composite's
-    kind.
+    """The name of the guard. For a composite that rejects, the name of its first member that rejected; for a composite
+    that passes, its kind.
     """
     passed: bool = False
     """Whether the artifact is accepted: no finding is an error, and enough members of a composite passed."""
@@ -220,7 +219,8 @@ class Verdict(Value):
     findings: tuple[Finding, ...] = ()
     """The errors and warnings. `limit_verdict` limits their number and length in a record."""
     fatal: bool = False
-    """Whether no retry can help. If so, a person is asked if a finding is a question; otherwise the search goes back.
+    """Whether no retry can help. After a fatal verdict, a person is asked if a finding is a question; otherwise the
+    search goes back.
     """
     facts: Mapping[str, Any] = Field(default_factory=dict)
     """Measured values, such as a plan's `assurance`."""
@@ -228,7 +228,7 @@ class Verdict(Value):
 
     @property
     def judges(self) -> str:
-        """The guards that decided the verdict, for people: the passed members of a composite, or else the guard."""
+        """The guards that decided the verdict, in words: the members of a composite that passed, or else `guard`."""
         names = [part.guard for part in self.parts if part.passed] if self.passed else []
         if not names:
             return self.guard
@@ -256,7 +256,10 @@ VERDICT_BYTES_MAX = 4 * 1024 * 1024
 
 
 def limit_verdict(verdict: Verdict) -> Verdict:
-    """Return the verdict, cut to the limits. If it is still too large, it becomes the rejection `verdict.too_large`."""
+    """Return the verdict, shortened to the limits.
+
+    If it is still too large, return a rejection `verdict.too_large` instead.
+    """
     if not (verdict.findings or verdict.parts or verdict.facts) and len(verdict.guard) <= TEXT_MAX:
         return verdict  # Most verdicts are so small, and measuring one takes longer than recording it.
     shorter = _shorten_verdict(verdict)
@@ -286,9 +289,11 @@ def _is_same_object(new: object, old: object) -> bool:
 
 
 def limit_findings(findings: Sequence[Finding]) -> Sequence[Finding]:
-    """Return at most `FINDINGS_MAX` findings, errors first, and one more finding that counts the omitted findings.
+    """Return at most `FINDINGS_MAX` findings.
 
-    The additional finding is an error if an error was left out.
+    If some are omitted, errors come first, and one more finding counts the rest.
+
+    The additional finding is an error if at least one error was omitted.
     """
     if len(findings) <= FINDINGS_MAX or (len(findings) == FINDINGS_MAX + 1 and findings[-1].code == Code.MORE_FINDINGS):
         return findings
@@ -312,7 +317,7 @@ def _shorten_finding(finding: Finding) -> Finding:
 
 
 def _shorten_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first `TOKENS_MAX` tokens, shortened; the same tuple if it is short enough."""
+    """Return the first `TOKENS_MAX` tokens, each shortened. If the tuple is short enough, return the tuple itself."""
     if len(tokens) <= TOKENS_MAX and sum(map(len, tokens)) <= TEXT_MAX:
         return tokens
     return tuple(shorten(token, TEXT_MAX // 4) for token in tokens[:TOKENS_MAX])
@@ -324,9 +329,11 @@ SUMMARY_MAX = 120
 
 
 def summary_of(finding: Finding) -> str:
-    """Return the first line of a finding's message, and the last line in brackets. Most tools end with a summary.
+    """Return the first line of a finding's message, and its last line in brackets.
 
-    The exit code is left out if the message has a last line, because that line says more.
+    The last line of most tools is a summary.
+
+    If the message has several lines, the exit code is removed from the first line, because the last line says more.
     """
     first, *others = [row.strip() for row in finding.message.splitlines() if row.strip()] or [""]
     return f"{_EXIT_CODE.sub('', first)} ({shorten(others[-1], SUMMARY_MAX)})" if others else first
@@ -338,7 +345,7 @@ def reason_of(finding: Finding) -> str:
 
 
 def finding_line(finding: Finding) -> str:
-    """Return a finding as one line."""
+    """Return a finding's severity, code, place and message as one text."""
     place = f" at {finding.where}" if finding.where else ""
     warning = "warning: " if finding.severity == "warning" else ""
     return f"{warning}{finding.code}{place}: {finding.message}"

@@ -1,4 +1,4 @@
-"""The course of a run as a graph, and its steps as a checklist: data that interfaces draw. Pure."""
+"""The progress of a run, as data that interfaces draw: a graph, and a checklist of steps. Pure."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from actors.values.lines import BLANK, Line
 
 
 class NodeState(StrEnum):
-    """The states of a node."""
+    """The states of a graph's node or of a checklist's item."""
 
     OPEN = "open"  # nothing has happened yet, or nothing is known
     CURRENT = "current"  # the run is here
@@ -24,7 +24,7 @@ class FlowNode(NamedTuple):
     name: str
     state: NodeState = NodeState.OPEN
     contingent: bool = False
-    """Whether the node is needed only after a failure."""
+    """Whether the run needs the node only after a failure."""
     note: str = ""
     """A short addition to the title, such as the number of visits."""
 
@@ -43,7 +43,7 @@ class FlowEdge(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A graph. Without its edges with `back` or `recovery`, the graph has no cycle."""
+    """A graph of nodes and edges. Every cycle has an edge with `back` or `recovery`."""
 
     nodes: tuple[FlowNode, ...]
     edges: tuple[FlowEdge, ...]
@@ -64,7 +64,7 @@ class ChecklistItem(NamedTuple):
 
 
 class Checklist(NamedTuple):
-    """The steps of a plan in order, with the goals that they reach."""
+    """The steps of a plan in order, and the goals that the steps reach."""
 
     title: str
     items: tuple[ChecklistItem, ...]
@@ -72,13 +72,13 @@ class Checklist(NamedTuple):
     holds: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     next: tuple[str, ...] = ()
-    """The steps that may start next, if the run has ended before its goals."""
+    """The steps that could start next, if the run has ended before it has reached its goals."""
     notes: tuple[Line, ...] = ()
     """Lines about the whole plan, such as its goal."""
     conclusion: Line = BLANK
     """The run's statement about the plan, such as whether the plan is proved."""
     basis: str = ""
-    """The sentence above the plan of a template; empty for a plan that a model has made for the problem."""
+    """The sentence that says that a plan comes from a template; empty for a plan that a model has made."""
     executed: bool = True
     """Whether the run executes the steps; False for a run that only makes the plan."""
 

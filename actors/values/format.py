@@ -18,7 +18,7 @@ _PARTS = sorted({Fraction(part, whole) for whole in (2, 3, 4, 5, 10) for part in
 
 
 def format_chance(chance: float) -> str:
-    """Return a probability as a fraction that people can imagine, such as `2 in 5`."""
+    """Return a probability as a simple fraction, such as `2 in 5`."""
     if chance < 1 / 200:
         return "under 1 in 200"
     if chance >= 19 / 20:
@@ -37,7 +37,7 @@ def money(usd: float | None) -> str:
 
 
 def format_usage(amount: Amount, *, known: bool) -> str:
-    """Return the used amounts: `3 calls, 2,400 tokens, $0.0123`. Tokens and costs are left out if there are none."""
+    """Return the used amounts: `3 calls, 2,400 tokens, $0.0123`. Numbers of 0 tokens or dollars are left out."""
     parts = [format_count(amount.calls, "call")]
     parts += [format_count(amount.tokens, "token")] if amount.tokens else []
     parts += [money(amount.micro_usd / MICRO)] if known and amount.micro_usd else []
@@ -50,7 +50,7 @@ _LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 def moment(at: float) -> datetime:
     """Return a time in UTC.
 
-    A time outside the years 1970 to 9999, such as in a damaged row, is replaced by the nearest valid time.
+    A time outside the years 1970 to 9999 (a damaged row can have one) is replaced by the nearest valid time.
     """
     return datetime.fromtimestamp(min(max(at, 0.0), _LAST), UTC)
 
@@ -66,7 +66,7 @@ def clock(at: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """Return a number of seconds in the largest unit that fits, such as `3h`."""
+    """Return a duration in seconds as a whole number of its largest unit, such as `3h`."""
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
         if seconds >= size:
             return f"{int(seconds // size)}{unit}"
@@ -74,12 +74,15 @@ def ago(seconds: float) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return the text, cut to at most `limit` characters. A cut text ends with an ellipsis."""
+    """Return the text, cut to at most `limit` characters. If the text is cut, it ends with an ellipsis."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def title_of(problem: str) -> str:
-    """Return a text's first line with words, without Markdown marks, cut between words to at most 80 characters."""
+    """Return the first line of a text that has words, without Markdown marks.
+
+    A long line is cut between words, to 80 characters.
+    """
     lines = (line.strip("#*_= \t-") for line in problem.splitlines())
     title = next((" ".join(line.split()) for line in lines if line), "")
     if len(title) <= 80:
@@ -118,7 +121,7 @@ def id_list(step_ids: Iterable[str]) -> str:
 
 
 def describe_value(value: Any) -> str:
-    """Return the type of a JSON value in plain words, with the beginning of a scalar value."""
+    """Return the type of a JSON value in plain words. If the value is a scalar, add its beginning."""
     match value:
         case None:
             return "null"
@@ -139,7 +142,7 @@ def describe_value(value: Any) -> str:
 
 
 class _LatePattern:
-    """A pattern that is compiled when it is first used."""
+    """A regular expression that is compiled when it is first used."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -151,8 +154,8 @@ class _LatePattern:
 
 
 def lazy_pattern(*patterns: str) -> re.Pattern[str]:
-    """Return a pattern of alternatives that is compiled at its first use.
+    """Return a regular expression of alternatives that is compiled at its first use.
 
-    This saves time, because most commands read no text of a user.
+    Most commands never use the expression, so they save the time.
     """
     return cast("re.Pattern[str]", _LatePattern("|".join(patterns)))

@@ -1,6 +1,6 @@
-"""The facts that a planning run is given in addition to the problem: attached files, a start state, and steps of tools.
+"""Facts that a planning run gets in addition to the problem: attached files, a start state, and steps of tools.
 
-Before a guard judges a plan, given facts replace the model's values. A fact that is None is left to the model.
+Before a guard judges a plan, these facts replace the model's values. If a fact is None, the model's value is kept.
 """
 
 import operator
@@ -14,7 +14,7 @@ from runtime.core.events import Value
 
 
 class GivenAnswer(Value):
-    """A question that was asked for an earlier planning run, with a person's answer."""
+    """A question that an earlier planning run of the same execution asked, with the person's answer."""
 
     question: str
     """The question in the form that the person saw."""
@@ -23,18 +23,18 @@ class GivenAnswer(Value):
 
 
 class ReadableResult(Value):
-    """The facts that a plan may read from the result of a generator, and the facts that its call needs."""
+    """The facts that a plan may read from the result of a generator's call, and the facts that this call needs."""
 
     outcomes: tuple[str, ...] = ()
-    """The result's outcomes, in their order; empty if a success has only one outcome."""
+    """The named outcomes that the result can report, in their order; empty if a success has no named outcomes."""
     values: tuple[str, ...] = ()
     """The sorted tokens whose values are read from the result."""
     uses: tuple[str, ...] = ()
-    """The sorted tokens whose values the call uses. They are among the preconditions of the step."""
+    """The sorted tokens whose values the call uses. Each of these tokens must be a precondition of the step."""
 
     @property
     def shown(self) -> dict[str, list[str]]:
-        """The fields that a prompt shows: all fields that are not empty."""
+        """All fields that are not empty. A prompt shows these fields."""
         fields = {"outcomes": self.outcomes, "values": self.values, "uses": self.uses}
         return {key: list(names) for key, names in fields.items() if names}
 
@@ -43,13 +43,13 @@ class Given(Value):
     """The facts that an execution gives to a planning run."""
 
     initial_state: tuple[str, ...] | None = None
-    """The tokens that hold at the start of the plan; None leaves them to the model."""
+    """The tokens that hold at the start of the plan; None if the model chooses them."""
     goal_state: tuple[str, ...] | None = None
-    """The tokens that must hold at the end; None leaves them to the model."""
+    """The tokens that must hold at the end; None if the model chooses them."""
     invariants: tuple[Mapping[str, Any], ...] | None = None
-    """The plan's invariants as JSON objects; None leaves them to the model."""
+    """The plan's invariants as JSON objects; None if the model chooses them."""
     requirements: tuple[Mapping[str, Any], ...] | None = None
-    """The stated requirements as JSON objects; None leaves them to the model."""
+    """The stated requirements as JSON objects; None if the model chooses them."""
     kept_requirements: tuple[Mapping[str, Any], ...] = ()
     """Requirements that are added to every plan, as JSON objects."""
     kept_invariants: tuple[Mapping[str, Any], ...] = ()
@@ -59,35 +59,38 @@ class Given(Value):
     guards: tuple[str, ...] | None = None
     """The names of guards that tools implement, which steps may use; None allows all names."""
     step_generators: tuple[str, ...] = ()
-    """Ids of steps that tools execute, whatever the generator."""
+    """The ids of the steps that a tool executes, whatever generator the step names."""
     step_guards: tuple[str, ...] = ()
-    """Ids of steps that tools check, whatever the guard."""
+    """The ids of the steps that a tool checks, whatever guard the step names."""
     results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The facts in the results of generators, by name. A generator without facts is left out."""
+    """By generator name: the facts in the results of the generator. Generators without facts are not in the mapping."""
     step_results: Mapping[str, ReadableResult] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The facts in the results of `step_generators`, by the ids of the steps."""
+    """By step id: the facts in the results of a step in `step_generators`."""
     guard_uses: Mapping[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The tokens whose values guards use, by the names of the guards. Guards that use no tokens are left out."""
+    """By guard name: the tokens whose values the guard uses. Guards that use no tokens are not in the mapping."""
     undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The undo of a generator's call, by the generator's name: a tool, `nothing` or `irreversible`."""
+    """By generator name: the undo of the generator's call, which is a tool, `nothing` or `irreversible`."""
     step_undos: Mapping[str, str] = Field(default_factory=dict, exclude_if=operator.not_)
-    """The undo of a call of `step_generators`, by the ids of the steps."""
+    """By step id: the undo of the call of a step in `step_generators`."""
     known_values: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     """The tokens of the initial state whose value is known."""
     failure_summary: str = ""
-    """The reason why the previous plan failed. Prompts show the first 4,000 bytes. Empty if no plan failed."""
+    """The reason why the previous plan failed. Prompts show its first 4,000 bytes. The text is empty if no plan failed.
+    """
     achieved: tuple[str, ...] = ()
-    """Tokens, or texts for people, about completed work that is not repeated."""
+    """Tokens, or texts for people, that say which work is done and must not be repeated."""
     failed_generators: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
-    """The sorted generators of steps that failed in earlier plans; only for plans made from the steps of tools."""
+    """The sorted generators of steps that failed in earlier plans; only for plans that are made without a model."""
     answers: tuple[GivenAnswer, ...] = ()
     """The questions of earlier planning runs with their answers, oldest first."""
     asks_nobody: bool = False
-    """Whether a question ends the run at once, because nobody answers. The result then has the question."""
+    """Whether a question ends the run at once, because nobody can answer. In that case, the result of the run has the
+    question.
+    """
 
     @property
     def values(self) -> dict[str, list[Any]]:
-        """The facts that replace parts of a plan, by the plan's keys."""
+        """A mapping from the keys of a plan to the facts that replace their values."""
         fixed: dict[str, Sequence[Any] | None] = {
             "initial_state": self.initial_state,
             "goal_state": self.goal_state,
@@ -98,7 +101,7 @@ class Given(Value):
 
     @property
     def shown(self) -> dict[str, Any]:
-        """All given facts that prompts show, by name: the values, and the names that steps may use."""
+        """A mapping from names to the facts that prompts show: `values`, the names that steps may use, and others."""
         names = {
             "generators": self.generators,
             "guards": self.guards,
@@ -134,11 +137,11 @@ class Attachment(Value):
     """The content without texts that look like secrets. A listing has one path per line."""
     kind: Literal["file", "listing"] = "file"
     left_out: int = 0
-    """The number of bytes of a file, or paths of a listing, that were left out."""
+    """The number of bytes of the file, or of paths of the listing, that are not in `text`."""
 
     @property
     def shown(self) -> str:
-        """The text that a prompt shows: the name, then the content."""
+        """The text that a prompt shows: the name, then the content, then how much is left out."""
         unit = "bytes" if self.kind == "file" else "files"
         more = f"\n({self.left_out:,} more {unit})" if self.left_out else ""
         return f"{self.name}\n\n{self.text}{more}"
@@ -150,28 +153,31 @@ def _adapter() -> TypeAdapter[tuple[Attachment, ...]]:
 
 
 def encode_attachments(attachments: tuple[Attachment, ...]) -> str:
-    """Return attachments as the text of a record; empty if there are no attachments."""
+    """Return attachments as JSON for a record; an empty text if there are no attachments."""
     return _adapter().dump_json(attachments, exclude_defaults=True).decode() if attachments else ""
 
 
 def read_attachments(text: str) -> tuple[Attachment, ...]:
-    """Return the attachments in a record's text. Raises `pydantic.ValidationError`."""
+    """Return the attachments in a record's text.
+
+    Raises `pydantic.ValidationError` if the text is not from `encode_attachments`.
+    """
     return _adapter().validate_json(text) if text else ()
 
 
 class DeclaredOutcome(Value):
-    """One of the ways in which a declared step may succeed."""
+    """One of several ways in which a declared step can succeed."""
 
     name: str
-    """The name that the binding reads from the output."""
+    """The name of the outcome, which the tool's binding finds in the tool's output."""
     effects: tuple[str, ...] = ()
-    """Tokens that the outcome adds, besides the tokens that the step adds."""
+    """Tokens that the outcome adds, in addition to the tokens that the step adds."""
     delete_effects: tuple[str, ...] = ()
-    """Tokens that the outcome deletes, besides the tokens that the step deletes."""
+    """Tokens that the outcome deletes, in addition to the tokens that the step deletes."""
 
 
 class DeclaredStep(Value):
-    """A step that a tools file declares for a generator. Plans that are made without a model consist of such steps."""
+    """A step that a tools file declares for a generator. Plans made without a model consist of declared steps."""
 
     generator: str
     guard: str = ""
@@ -183,6 +189,6 @@ class DeclaredStep(Value):
     effects: tuple[str, ...] = ()
     """Tokens that the step's success adds."""
     delete_effects: tuple[str, ...] = ()
-    """Tokens that the step's success deletes, before tokens are added."""
+    """Tokens that the step's success deletes, before it adds tokens."""
     outcomes: tuple[DeclaredOutcome, ...] = ()
-    """The ways in which the step may succeed; empty if there is only one way."""
+    """The ways in which the step can succeed; empty if there is only one way."""

@@ -1,7 +1,6 @@
-"""Text for people as data: lines of styled spans, trees of lines, and both as HTML and Markdown for notebooks.
+"""Text for people as data: lines of styled spans, trees of lines, and HTML and Markdown of lines for notebooks.
 
-A line is safe to print on a terminal: text from models and users is sanitised when the line is created
-(`runtime.logs.terminal_text`).
+A line is safe to print on a terminal: `line` and `verbatim` remove control characters (`runtime.logs.terminal_text`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +14,7 @@ Style = Literal["", "bold", "dim", "red", "bold red", "green", "yellow", "cyan"]
 
 
 class StyledSpan(NamedTuple):
-    """A part of a line in one style."""
+    """A part of a line; the part has only one style."""
 
     text: str
     style: Style = ""
@@ -25,12 +24,12 @@ class StyledSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of text. Lines are joined by `+`."""
+    """One line of text. The operator `+` joins two lines."""
 
     spans: tuple[StyledSpan, ...] = ()
     """The parts, from left to right."""
     hang: int = 0
-    """The indentation of continuation lines when a terminal wraps the line, in columns."""
+    """If a terminal wraps the line: the indentation of the continuation lines, in columns."""
 
     @property
     def plain(self) -> str:
@@ -46,29 +45,31 @@ BLANK = Line()
 
 @dataclass(frozen=True, slots=True)
 class LineTree:
-    """A line, and the trees under it."""
+    """A tree of lines: a line, and the trees below this line."""
 
     line: Line
-    """The text of this node."""
+    """The line at the top of this tree."""
     children: tuple["LineTree", ...] = ()
-    """The nodes below this node, in the order of display."""
+    """The trees below the line, in the order of display."""
     key: str = ""
-    """The node of the run whose prompt and reply can be shown; empty if there is no such node."""
+    """The id of the search node whose prompt and reply a page can show for this line; empty if no node belongs to the
+    line.
+    """
 
 
 def reword_line(item: Line, change: Callable[[str], str]) -> Line:
-    """Return a line with its texts changed by a function."""
+    """Return the line with `change` applied to each of its texts."""
     return replace(item, spans=tuple(span._replace(text=change(span.text)) for span in item.spans))
 
 
 def reword_tree(tree: LineTree, change: Callable[[str], str]) -> LineTree:
-    """Return a tree with the texts of its lines changed by a function."""
+    """Return the tree with `change` applied to each text of its lines."""
     children = tuple(reword_tree(child, change) for child in tree.children)
     return replace(tree, line=reword_line(tree.line, change), children=children)
 
 
 def line(text: str, style: Style = "", *, hang: int = 0) -> Line:
-    """Return a line of any text, safe to print. Each sequence of white space becomes one space."""
+    """Return any text as a line that is safe to print. Each sequence of white space becomes one space."""
     return Line((StyledSpan(clean(text, one_line=True), style),), hang)
 
 
@@ -78,18 +79,21 @@ def verbatim(text: str, style: Style = "") -> Line:
 
 
 def diff_lines(rows: Iterable[str]) -> Iterator[Line]:
-    """Yield the rows of a difference, indented and coloured by their first character."""
+    """Yield the rows of a text diff, indented, and coloured according to their first character."""
     styles: dict[str, Style] = {"+": "green", "-": "red"}
     return (verbatim(f"     {row}", styles.get(row[:1], "dim")) for row in rows)
 
 
 def indent_line(text: str, style: Style = "", *, columns: int = 3) -> Line:
-    """Return an indented line of any text, safe to print. Its continuation lines are indented too."""
+    """Return any text as an indented line that is safe to print. The line's continuation lines are indented too."""
     return Line((StyledSpan(" " * columns), *line(text, style).spans), columns)
 
 
 def columns(*parts: Line | str, hang: int = 0) -> Line:
-    """Return the parts side by side, two spaces apart. A string must be safe to print and already padded."""
+    """Return one line with the parts side by side, two spaces apart.
+
+    A part that is a string must already be safe to print, and padded to its width.
+    """
     spans: list[StyledSpan] = []
     for number, part in enumerate(parts):
         spans += [StyledSpan("  ")] if number else []
@@ -125,5 +129,5 @@ def html_of(lines: Iterable[Line]) -> str:
 
 
 def markdown_of(lines: Iterable[Line]) -> str:
-    """Return lines as a code block of Markdown, each line indented by four spaces."""
+    """Return lines as a code block of Markdown, with four spaces before each line."""
     return "\n".join(f"    {row.plain}".rstrip() for row in lines) + "\n"

@@ -1,7 +1,7 @@
-"""The settings of a model's calls, such as temperature and effort, from files, options and programs. Pure.
+"""The settings of a model's calls, such as temperature and effort. They come from files, options and programs. Pure.
 
-A setting has the name of its field in the chat completions API. A setting without a value is not sent, so the
-provider's default applies. Settings are stored with a run, so they must hold no secret.
+A setting has the name of the field in the chat completions API that it sets. A setting without a value is not sent, so
+the provider's default applies. Settings are stored with a run, so they must hold no secret.
 """
 
 import json
@@ -187,7 +187,7 @@ class ModelSettings(Config):
         return ModelSettings.model_validate({name: value for name, value in fields.items() if value is not None})
 
     def fill_from(self, other: "ModelSettings") -> "ModelSettings":
-        """Return these settings, with missing values taken from `other`."""
+        """Return these settings, with the values of `other` for settings that are missing here."""
         return other.apply_patch(self.model_dump())
 
 
@@ -195,12 +195,13 @@ _NOTHING_SET = ModelSettings.model_construct().__dict__
 
 
 def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
-    """Check a change of settings, and return it as plain data by name. None removes a setting.
+    """Check a change of settings, and return the new values by name. A value of None removes the setting.
 
-    `value` is a mapping, a text `NAME=VALUE`, or several of these texts. VALUE is read as JSON, or else as text.
+    `value` is a mapping, a text `NAME=VALUE`, or several of these texts. `VALUE` is read as JSON; if it is not JSON, it
+    is text.
 
     Raises:
-        UsageProblem: a setting is unknown, or a value does not fit. The error has `place` as its place.
+        UsageProblem: a setting is unknown, or a value is invalid. The error has `place` as its place.
     """
     patch = dict(value) if isinstance(value, Mapping) else dict(_pairs(value, place))
     removed = {name: None for name, item in patch.items() if item is None and name in ModelSettings.model_fields}
@@ -212,7 +213,7 @@ def check_settings(value: object, *, place: str = KEY) -> dict[str, Any]:
 
 
 def _settings_problem(error: ValidationError, patch: dict[str, Any], place: str) -> UsageProblem:
-    """Return the first error of a change of settings. Its cause begins with the setting's name."""
+    """Return the first of the errors as a `UsageProblem` whose cause names the setting."""
     problem = usage_problem(error, ParsedFile(place, patch))
     cause = problem.cause
     if not cause.startswith(UNKNOWN):  # Otherwise the cause has the name.
@@ -224,7 +225,10 @@ def _settings_problem(error: ValidationError, patch: dict[str, Any], place: str)
 
 
 def words_of(text: str, place: str = KEY) -> list[str]:
-    """Split the text of a form field into its `NAME=VALUE` words. Raises `UsageProblem` for an unclosed quote."""
+    """Split the text of a web form's field into `NAME=VALUE` words.
+
+    Raises `UsageProblem` if a quotation mark is not closed.
+    """
     try:
         return shlex.split(text)
     except ValueError:
@@ -248,7 +252,10 @@ def _pairs(value: object, place: str) -> Iterable[tuple[str, Any]]:
 
 
 def _leaves(fields: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
-    """Yield every value within fields, with the nearest key above it. Raises an error for a value that is too deep."""
+    """Yield every value within `fields`, with the nearest key above the value.
+
+    Raises an error if a value is nested too deeply.
+    """
     left: list[tuple[str, object, int]] = [(str(key), value, 1) for key, value in fields.items()]
     while left:
         name, value, depth = left.pop()

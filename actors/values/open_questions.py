@@ -33,10 +33,10 @@ NOT_UNDERSTOOD = "not_understood"
 
 
 def find_misunderstandings(value: Any) -> Iterator[Finding]:
-    """Yield a finding if the model that wrote a JSON value says that it does not understand the problem. Never raises.
+    """Yield a finding if the field `not_understood` of a JSON value has a text. Never raises.
 
-    The finding is a warning if the value has an open question, because an answer may help. Otherwise the finding is an
-    error.
+    In this field, a model says that it does not understand the problem, and why. The finding is a warning if the value
+    also has open questions, because an answer may help. Otherwise the finding is an error.
     """
     why = value.get(NOT_UNDERSTOOD) if isinstance(value, Mapping) else None
     if isinstance(why, str) and why.strip():
@@ -45,10 +45,10 @@ def find_misunderstandings(value: Any) -> Iterator[Finding]:
 
 
 def questions_of(questions: Any) -> Iterator[Finding]:
-    """Yield an error for each open question, with its answer schema, and an error for each invalid question.
+    """Yield an error for each item of an artifact's `open_questions`, whether or not the item is a valid question.
 
-    The policy decides whether a question is asked. The answer schema follows from the choices or the type of the
-    question. A schema in the artifact is never used.
+    The policy decides whether the user is asked. The answer schema of a question is made from its choices or its type,
+    because a schema that a model wrote is never used.
     """
     if not isinstance(questions, list):
         yield Finding(code=Code.TYPE, message="open_questions must be a list", where="open_questions")

@@ -11,7 +11,7 @@ _ATTRIBUTE = "__replan_plugin__"
 
 
 class PlugInMark(NamedTuple):
-    """The mark of a decorated function: the plug-in's kind, and the name that workflows use."""
+    """The mark on a decorated function: the plug-in's kind, and the plug-in's name in workflows."""
 
     kind: Literal["guard", "generator"]
     name: str
@@ -23,7 +23,7 @@ class PlugInFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     plugin: str
-    """The kind and the name, such as `guard 'small'`."""
+    """The plug-in's kind and name, such as `guard 'small'`."""
     file: str
     """The absolute path of the file at the start of the run."""
     hash: str
@@ -41,8 +41,9 @@ def guard(*, name: str) -> Callable[[F], F]: ...
 def guard(function: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
     """Mark a function as a guard: `guard(artifact, context) -> Verdict`, sync or async.
 
-    A function with one parameter is a factory: it gets the step's `guard_config` and returns the guard. The name is the
-    function's name, unless another name is given. The function itself is returned unchanged.
+    A function with only one parameter is a factory: it takes the step's `guard_config` and returns the guard. The
+    guard's name is the function's name, unless the decorator gets another name. The decorator returns the function
+    unchanged.
     """
     return _mark_plugin(function, "guard", name)
 
@@ -56,12 +57,15 @@ def generator(*, name: str) -> Callable[[F], F]: ...
 
 
 def generator(function: F | None = None, *, name: str = "") -> F | Callable[[F], F]:
-    """Mark a function as a generator: `async def make(context) -> str`. The name is chosen as for a guard."""
+    """Mark a function as a generator: `async def make(context) -> str`.
+
+    The generator's name is the function's name, unless the decorator gets another name.
+    """
     return _mark_plugin(function, "generator", name)
 
 
 def mark_of(value: object) -> PlugInMark | None:
-    """Return the mark of a value; None if it has no mark."""
+    """Return the mark on a value; None if the value has no mark."""
     mark = getattr(value, _ATTRIBUTE, None) if callable(value) else None
     return mark if isinstance(mark, PlugInMark) else None
 

@@ -1,8 +1,8 @@
 """The form of every question to a person. Pure.
 
-There is only one form. The form is checked when a question is made and when a question is read. The question is a
-sentence with a question mark. Each choice states its effect. A last sentence says what happens if the question is
-declined. `quote_question` puts the words of a model, a plan or a plug-in into this form, and never fails.
+The question is one sentence with a question mark. Each choice states its effect. A last sentence says what happens if
+the person declines the question. This form is checked when a question is made and when it is read from a record.
+`quote_question` puts the words of a model, a plan or a plug-in into this form, and never fails.
 """
 
 import re
@@ -37,15 +37,15 @@ class Choice(Value):
 
 
 class Inquiry(Value):
-    """A question and its choices, without its consequences.
+    """A question and its choices, without the sentences of `AskedForm`.
 
-    A guard's finding has an inquiry if a person's answer can settle the finding.
+    A finding of a guard has an inquiry if a person's answer can settle the finding.
     """
 
     text: str
     """The question: one sentence that ends in a question mark."""
     shown: str = ""
-    """The text below the question: a passage, a finding, or the words of a model."""
+    """The text that is shown below the question: a passage, a finding, or the words of a model."""
     choices: tuple[Choice, ...] = ()
     """The offered answers with their effects."""
     answer_schema: Mapping[str, Any] = Field(default_factory=lambda: dict(TEXT))
@@ -66,17 +66,18 @@ class Inquiry(Value):
 
     @property
     def whole(self) -> str:
-        """The sentence with the text below it, for prompts."""
+        """The question with the text below it, for prompts."""
         return f"{self.text}\n{self.shown}" if self.shown else self.text
 
 
 class AskedForm(Inquiry):
-    """A question with its consequences: the form that people see."""
+    """A complete question: an inquiry, what it is about, and what happens without an answer."""
 
     about: str
     """The subject of the question and the steps that wait for it, in sentences."""
     otherwise: str
-    """A sentence about what happens if the question is declined or expires; it begins with `IF_DECLINED`."""
+    """A sentence that says what happens if the question is declined or expires. The sentence begins with `IF_DECLINED`.
+    """
     priority: Priority = "normal"
     """The urgency of the question. Lists begin with the questions of high priority."""
 
@@ -95,12 +96,12 @@ class AskedForm(Inquiry):
 
     @property
     def form(self) -> dict[str, Any]:
-        """The fields of the form by name, for an event or another value with the same question."""
+        """A mapping from the names of the form's fields to their values, for another object with the same question."""
         return _fields_of(AskedForm, self)
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The fields of the form as plain data, the same for all interfaces."""
+        """The fields of the form as plain data, which is the same in all interfaces."""
         return self.model_dump(mode="json", include={*AskedForm.model_fields})
 
 
@@ -113,9 +114,9 @@ IF_DECLINED = "If you decline, "
 
 
 def consequence_of(otherwise: str) -> str:
-    """Return a sentence about the consequence of a question that was declined or has expired.
+    """Return a sentence that says what happens because a question was declined or has expired.
 
-    `otherwise` is the sentence of the question, with its beginning `IF_DECLINED`.
+    `otherwise` is the field of the question's `AskedForm`. Its first words, `IF_DECLINED`, are removed.
     """
     rest = otherwise.removeprefix(IF_DECLINED)
     return f"{rest[:1].upper()}{rest[1:]}"
@@ -131,19 +132,19 @@ def make_form(
     schema: Mapping[str, Any] | None = None,
     priority: Priority = "normal",
 ) -> AskedForm:
-    """Return a question of the program in the form for people.
+    """Return a question that the program asks, in the form for people.
 
     Args:
-        text: the question, as one sentence; any text in it is put on one line.
-        about: its subject and the steps that wait for it, in sentences.
-        otherwise: the rest of the sentence that begins with "If you decline, ".
-        shown: any text, which is shown below the question.
-        choices: the effects of the answers. Without `schema`, no other answers are possible.
-        schema: the JSON Schema of the answer, if it is not a choice among texts.
-        priority: its urgency.
+        text: the question, as one sentence. The sentence is put on one line.
+        about: the question's subject and the steps that wait for the answer, in sentences.
+        otherwise: the words after "If you decline, ", which say what happens without an answer.
+        shown: a text that is shown below the question.
+        choices: a mapping from answers to their effects. Without `schema`, no other answers are possible.
+        schema: the JSON Schema of the answer, if the answer need not be one of `choices`.
+        priority: the urgency of the question.
 
     Raises:
-        ValueError: the texts do not fit the form, which is a mistake of the program.
+        ValueError: the texts do not have the required form. This is a bug of the caller.
     """
     question = inquiry(text, shown=shown, choices=choices, schema=schema)
     return add_consequences(question, about=about, otherwise=otherwise, priority=priority)
@@ -152,7 +153,7 @@ def make_form(
 def inquiry(
     text: str, *, shown: str = "", choices: Mapping[str, str] | None = None, schema: Mapping[str, Any] | None = None
 ) -> Inquiry:
-    """Return a question without its consequences. The arguments are the same as for `make_form`."""
+    """Return an `Inquiry`. The arguments are the same as those of `make_form`."""
     listed = tuple(Choice(value=value, does=does) for value, does in (choices or {}).items())
     if schema is None:
         schema = TEXT if choices is None else {"type": "string", "enum": list(choices)}
@@ -160,7 +161,7 @@ def inquiry(
 
 
 def add_consequences(question: Inquiry, *, about: str, otherwise: str, priority: Priority = "normal") -> AskedForm:
-    """Return a question with its consequences. The arguments are the same as for `make_form`."""
+    """Return the `AskedForm` of an inquiry. The arguments are the same as those of `make_form`."""
     return AskedForm(
         **_fields_of(Inquiry, question),
         about=one_line(about, 4 * SENTENCE_MAX),
@@ -179,19 +180,19 @@ def quote_question(
     meanings: Mapping[str, str] | None = None,
     above: str = "",
 ) -> Inquiry:
-    """Return the words of a model, a plan or a plug-in as a question. Never raises.
+    """Return a question to a person, made from the words of a model, a plan or a plug-in. Never raises.
 
-    If the words contain one question only, and end with it, their last sentence becomes the question's sentence. The
-    words before this sentence are shown below it. Otherwise the sentence asks for an answer to the words, and all words
-    are shown below.
+    If the last sentence of `words` is a question, and the only question in `words`, it becomes the text of the inquiry,
+    and the words before it are shown below. Otherwise the text asks the person for an answer, and all words are shown
+    below.
 
     Args:
         who: the author of the words, such as `The model`.
         subject: the subject of the words, such as `the step 'recon'`.
-        words: any text; its control characters are left out.
-        does: the effect of choices that `meanings` does not name, as a sentence.
+        words: any text. Its control characters are removed.
+        does: a sentence about the effect of each choice that is not in `meanings`.
         schema: the JSON Schema of the answer; None for any text.
-        meanings: the effects of some choices.
+        meanings: a mapping from choices to sentences about their effects.
         above: a text of the program, which is shown before the words.
     """
     passage, line = split_last_question(words)
@@ -209,10 +210,11 @@ def quote_question(
 
 
 def split_last_question(words: str) -> tuple[str, str]:
-    """Split off a text's last sentence, if this sentence is the only question in the text.
+    """Split a text before its last sentence, if this sentence is the only question in the text.
 
-    Return the text before it, and the sentence. If there is no such sentence, return the whole text and an empty text.
-    A sentence ends at the end of a line, and at a full stop, an exclamation or a question mark before a blank.
+    Return the text before the question, and the question. If the last sentence is not the only question, return the
+    whole text and an empty text. A sentence ends at the end of a line, or at a full stop, exclamation mark or question
+    mark that is followed by a space.
     """
     *before, line = _SENTENCE_ENDS.split(block(words).strip()) or [""]
     if not line.endswith("?") or any("?" in item for item in before):
@@ -222,7 +224,7 @@ def split_last_question(words: str) -> tuple[str, str]:
 
 
 def join_questions(inquiries: Sequence[Inquiry], subject: str) -> Inquiry:
-    """Return several questions joined into one question, whose answer is a text.
+    """Join several questions into one question, whose answer is a text.
 
     A single question is returned unchanged.
     """
@@ -237,7 +239,7 @@ def _options_text(question: Inquiry) -> str:
 
 
 def waiting_text(step: str, blocked: Sequence[str]) -> str:
-    """Return a sentence about the steps that wait for the answer to a question of the step `step`."""
+    """Return a sentence that names the steps that wait for the answer to a question of the step `step`."""
     others = [item for item in blocked if item != step]
     if not others:
         return f"The step '{step}' waits for the answer."
@@ -247,7 +249,10 @@ def waiting_text(step: str, blocked: Sequence[str]) -> str:
 
 
 def one_line(text: str, limit: int = SENTENCE_MAX) -> str:
-    """Return a text on one line, without control and format characters. A cut text keeps its final `?` or `.`."""
+    """Return a text on one line, without control and format characters.
+
+    If the text is cut, its final `?` or `.` is kept.
+    """
     line = " ".join(_remove_invisible(text).split())
     if len(line) <= limit:
         return line
@@ -256,7 +261,7 @@ def one_line(text: str, limit: int = SENTENCE_MAX) -> str:
 
 
 def block(text: str) -> str:
-    """Return a text of several lines without control and format characters, cut at `SHOWN_MAX`."""
+    """Return a text without control and format characters, cut at `SHOWN_MAX`. The text keeps its lines."""
     lines = [_remove_invisible(line).rstrip() for line in text.splitlines()]
     whole = "\n".join(lines).strip("\n")
     return shorten(whole, SHOWN_MAX)
@@ -271,7 +276,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 
 def _remove_invisible(text: str) -> str:
-    """Return a line without invisible characters: control, format and private characters, lone surrogates."""
+    """Return a line without invisible characters: control, format and private-use characters, and lone surrogates."""
     if text.isascii() and text.isprintable():
         return text
     spaced = " ".join(text.replace("\t", " ").split("\n"))
@@ -287,7 +292,7 @@ def _is_sentence(text: str) -> bool:
 
 
 def _list_answers(schema: Mapping[str, Any]) -> list[str] | None:
-    """Return the answers that a schema allows; None unless the form is a choice, or yes or no."""
+    """Return all answers that a schema allows; None unless the schema allows only a choice, or only yes and no."""
     form = answer_form(schema)
     if form == "choice":
         return options_of(schema)

@@ -1,7 +1,8 @@
-"""Requirements and strategies in the form that later steps read from artifacts.
+"""Requirements and strategies, as later steps read them from artifacts.
 
-A requirement is something that a problem's text, a user or an answer demands. Its id is made only from the quote, so it
-stays the same when the facts are extracted again.
+A requirement is something that the problem, a later message of the user, or an answer demands. A requirement quotes the
+words that demand it. Its id is computed only from this quote, so the id stays the same if a model extracts the
+requirement again.
 """
 
 import hashlib
@@ -49,26 +50,28 @@ class StatedLimit(NamedTuple):
     """A limit that a requirement states, such as a price or a date."""
 
     name: str
-    """A short name of the limited thing. All limits of this thing have the same name."""
+    """A short name of the thing that is limited. Two limits of the same thing have the same name."""
     value: str
     """The value with its unit, as text."""
 
 
 class Requirement(NamedTuple):
-    """A demand, with the words that state it."""
+    """Something that is demanded, with a quote of the words that demand it."""
 
     id: str
-    """Its id, which `requirement_id` makes from the quote."""
+    """The id, which `requirement_id` makes from the quote."""
     kind: str
-    """Its kind, a value of `RequirementKind`."""
+    """The kind, a value of `RequirementKind`."""
     text: str
     """The demand in words, for people and models."""
     quote: str
     """The words of the source that state the demand, with white space normalised."""
     source: str = RequirementSource.PROBLEM
-    """Its source, a value of `RequirementSource`."""
+    """The source, a value of `RequirementSource`."""
     tokens: tuple[str, ...] = ()
-    """Tokens of the plan. A goal's tokens hold once the goal is reached; other tokens must or must not hold."""
+    """Tokens of the plan. For a goal, tokens that hold when the goal is reached; for other kinds, tokens that must stay
+    true or must not be made.
+    """
     depends_on: tuple[str, ...] = ()
     """The ids of the goals that must be reached before this goal; only for a goal."""
     tools: tuple[str, ...] = ()
@@ -80,11 +83,12 @@ class Requirement(NamedTuple):
     limit: StatedLimit | None = None
     """The limit that the requirement states; None if it states no limit."""
     readings: tuple[str, ...] = ()
-    """The meanings of an ambiguous quote, if they lead to different plans. `text` has one of them."""
+    """The possible meanings of an ambiguous quote, if they lead to different plans. `text` has one of these meanings.
+    """
 
     @property
     def ambiguous(self) -> bool:
-        """Whether its quote has more than one stated reading."""
+        """Whether `readings` has at least two different meanings."""
         return len(set(self.readings)) > 1
 
 
@@ -101,13 +105,13 @@ _SENTENCE_MAX = 400
 
 
 def requirement_id(quote: str) -> str:
-    """Return the id of the requirement with a quote. White space in the quote does not change the id."""
+    """Return the id of a requirement with this quote. White space in the quote does not change the id."""
     folded = " ".join(quote.split())
     return f"r_{hashlib.sha256(folded.encode('utf-8', 'replace')).hexdigest()[:ID_LENGTH]}"
 
 
 class Demand(NamedTuple):
-    """Something that a user's text asks for, as found by the program."""
+    """Something that a user's text asks for. The program finds demands without a model."""
 
     id: str
     """The id that `requirement_id` makes from the quote. A requirement with the same quote has the same id."""
@@ -116,18 +120,18 @@ class Demand(NamedTuple):
     """The words of the source, with white space normalised."""
     source: RequirementSource
     start: int
-    """The offset of its beginning in the source text, in characters."""
+    """The offset of the demand's beginning in the source text, in characters."""
     end: int
 
 
 def demand_at(text: str, kind: RequirementKind, source: RequirementSource, start: int, end: int) -> Demand:
-    """Return the demand at a place of a text."""
+    """Return the demand whose words are `text[start:end]`."""
     quote = " ".join(text[start:end].split())
     return Demand(requirement_id(quote), kind, quote, source, start, end)
 
 
 class DemandReading(NamedTuple):
-    """The demands of a text, and which parts of the text were not read."""
+    """The demands that were found in a text, and which parts of the text were not read."""
 
     demands: tuple[Demand, ...]
     unread: str
@@ -135,10 +139,10 @@ class DemandReading(NamedTuple):
 
 
 def requirements_in(value: Any) -> Iterator[Requirement]:
-    """Yield the requirements in a JSON list. Other items are left out. Never raises.
+    """Yield the requirements in a JSON list. Items that are not requirements are skipped. Never raises.
 
-    The ids of the requirements are made from the quotes, and replace any ids in the list. An optional field of a wrong
-    type is empty.
+    The id of each requirement is made from its quote; an id in the list is ignored. If an optional field has a wrong
+    type, the field is empty.
     """
     for item in value if isinstance(value, list | tuple) else ():
         if not isinstance(item, Mapping):
@@ -154,10 +158,10 @@ def requirements_in(value: Any) -> Iterator[Requirement]:
 
 
 def own_ids(value: Any) -> dict[str, str]:
-    """Return a mapping from the ids that a model chose in a JSON list of requirements to the ids made from the quotes.
+    """Return a mapping from the ids of requirements in a model's JSON list to the ids made from their quotes.
 
-    A model does not know the ids made from quotes, so it refers to requirements by ids of its own. An id that is
-    already made from its quote is left out. Never raises.
+    A model cannot compute the ids made from quotes, so it refers to requirements by its own ids. The mapping has no ids
+    that are already made from quotes. Never raises.
     """
     made_ids = {
         own: item.id
@@ -193,7 +197,7 @@ def requirement_to_json(requirement: Requirement) -> dict[str, Any]:
 
 
 def fallback_goal(texts: Iterable[str]) -> Requirement | None:
-    """Return the first sentence with words as a goal, for a problem without a goal; None if no sentence has words."""
+    """Return the first sentence that has words, as the goal of a problem without a goal; None if none has words."""
     for text in texts:
         for sentence in _SENTENCE_END.split(text[: 10 * _SENTENCE_MAX]):
             quote = " ".join(sentence.split())[:_SENTENCE_MAX]
@@ -215,14 +219,15 @@ class KeyStep(NamedTuple):
     """One of the main steps of a strategy."""
 
     id: str
-    """The id that a plan's steps use for the key step, unique within the strategy; empty for a key step without an id.
+    """The id by which a plan's steps name the key step. The id is unique in the strategy, or empty if the key step has
+    none.
     """
     text: str
-    """The work of the step, in words."""
+    """What the step does, in words."""
 
 
 def key_step(item: Any) -> KeyStep | None:
-    """Return the key step in an item of the list; None for a value of another form. Never raises."""
+    """Return an item of `key_steps` as a key step; None if the item is not valid. Never raises."""
     if isinstance(item, str):
         return KeyStep("", item) if item.strip() else None
     if not isinstance(item, Mapping):
@@ -234,7 +239,7 @@ def key_step(item: Any) -> KeyStep | None:
 
 
 def key_steps_in(strategy: Any) -> Iterator[KeyStep]:
-    """Yield the key steps of a strategy's JSON object, in order. Items of another form are left out. Never raises."""
+    """Yield the key steps of a strategy's JSON object, in order. Items that are not valid are skipped. Never raises."""
     items = strategy.get(KEY_STEPS) if isinstance(strategy, Mapping) else None
     for item in items[:ITEMS_MAX] if isinstance(items, list) else ():
         step = key_step(item)
@@ -243,7 +248,10 @@ def key_steps_in(strategy: Any) -> Iterator[KeyStep]:
 
 
 def evidence_in(strategy: Any) -> Iterator[str]:
-    """Yield the names that a strategy's JSON object relies on, in order. Other values are left out. Never raises."""
+    """Yield the names in the field `evidence` of a strategy's JSON object, in order. Other items are skipped.
+
+    Never raises.
+    """
     items = strategy.get(EVIDENCE) if isinstance(strategy, Mapping) else None
     for item in items[:ITEMS_MAX] if isinstance(items, list) else ():
         if isinstance(item, str) and item.strip():
