@@ -1,1 +1,1 @@
-"""Reads, checks, resolves, hashes and draws workflows."""
+"""Workflow files: reading and checking them, finding the files that they name, and drawing them."""

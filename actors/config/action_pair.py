@@ -43,19 +43,19 @@ class ActionPair(Config):
     description: str = ""
     """The work of the step, in one line for people."""
     role: Name | None = None
-    """The kind of the step's artifact, which policies and prompts name; null derives the role from the guard."""
+    """The kind of the step's artifact, named by policies and prompts; null derives it from the guard."""
     rmax: Positive | None = None
     """The largest number of attempts per visit; null uses the workflow's value."""
     backtrack_budget: Count = 0
-    """The number of times that the search may backtrack to this step."""
+    """How many times the search may backtrack to this step."""
     r_patience: Patience | None = None
-    """The number of equal failures in a row that counts as stagnation; null uses the workflow's value."""
+    """The number of successive equal failures that counts as stagnation; null uses the workflow's value."""
     e_max: Count | None = None
     """The largest number of escalations that this step may cause in a round; null uses the workflow's value."""
     escalate_to: tuple[StepId, ...] = Field(
         default=(), validation_alias=AliasChoices("escalate_to", "escalate_feedback_to")
     )
-    """The earlier steps to redo when this step stagnates; if empty, the policy decides."""
+    """The earlier steps to redo if this step stagnates; if empty, the policy decides."""
     escalate_by_guard: Mapping[str, tuple[StepId, ...]] = Field(
         default_factory=dict, validation_alias=AliasChoices("escalate_by_guard", "escalate_feedback_by_guard")
     )
@@ -75,7 +75,7 @@ class ActionPair(Config):
     deterministic: bool | None = None
     """Whether the step calls no model; null derives it from the generator."""
     concurrency: Annotated[int, Field(strict=True, ge=1, le=256)] = 4
-    """The largest number of branches of a run for which this step works at the same time."""
+    """The largest number of branches that may run this step at the same time."""
     timeout_seconds: Seconds | None = None
     """The time limit of one model call, in seconds; null uses the workflow's value."""
     output_tokens_max: Positive | None = None
@@ -97,7 +97,7 @@ class ActionPair(Config):
 
 
 def canonical_search(value: Any) -> str:
-    """Return a search as one text with all its numbers, such as `beam:4`. It is a pydantic validator."""
+    """Return a search as one text with all its numbers, such as `beam:4`. This function is a pydantic validator."""
     try:
         return str(read_search(value))
     except UnknownSearch as problem:

@@ -1,9 +1,9 @@
 """Translates AtomicGuard's `workflow.json` files into workflows.
 
-Keys without an equivalent are ignored with a notice; a composite guard without an equivalent is an error.
+A key without an equivalent in Replan is ignored with a notice. A composite guard without an equivalent is an error.
 
-The format is that of `src/atomicguard/schemas/` and `examples/` in https://github.com/thompsonson/atomicguard (v2.3.0
-and the branch feature/informed-backtracking).
+`src/atomicguard/schemas/` and `examples/` in https://github.com/thompsonson/atomicguard define the format (v2.3.0 and
+the branch `feature/informed-backtracking`).
 
 | AtomicGuard | here |
 |---|---|
@@ -77,7 +77,7 @@ _COMPOSITES = {
 
 
 def is_foreign(document: ParsedFile) -> bool:
-    """Return whether a file is AtomicGuard's: a `.json` file with steps, whose keys all exist in AtomicGuard.
+    """Return whether a file is AtomicGuard's, that is, a `.json` file with steps and without keys that only Replan has.
 
     The result for a document is the same before and after `translate`.
     """
@@ -90,9 +90,9 @@ def is_foreign(document: ParsedFile) -> bool:
 
 
 def translate(document: ParsedFile) -> tuple[ParsedFile, tuple[str, ...]]:
-    """Return the document with the names of this project, and a notice for each ignored key.
+    """Return the document with AtomicGuard's names replaced by Replan's, and a notice for each ignored or replaced key.
 
-    Values of an unexpected type are kept, because validation refuses them later. Raises `UsageProblem` for a composite
+    Values of a wrong type are kept, because the later validation reports them. Raises `UsageProblem` for a composite
     guard without an equivalent.
     """
     document = _rename_phases(document)
@@ -122,7 +122,7 @@ class _Translation:
 
     document: ParsedFile
     foreign: bool
-    """Whether the file is AtomicGuard's (`is_foreign`), so that unknown keys are ignored."""
+    """Whether the file is AtomicGuard's (`is_foreign`). Unknown keys of such a file are ignored."""
     notices: list[str] = field(default_factory=list)
     """Lines for the user about keys that were ignored or replaced."""
 

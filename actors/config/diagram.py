@@ -1,8 +1,8 @@
 """Draws a workflow as text (Mermaid, DOT) or as a graph: steps, guards, budgets, `requires` and escalation edges.
 
-Escalation edges are dashed. They go from a step to its escalation targets. If a step names no targets, its edges go to
-the steps that it requires. A step without a `backtrack_budget` is the target of no escalation edge. Step ids contain no
-characters that need escaping. Labels are escaped.
+Escalation edges are dashed, and go from a step to its escalation targets. If a step names no targets, its escalation
+edges go to the steps that it requires. No escalation edge goes to a step without a `backtrack_budget`. Step ids contain
+no characters that need escaping. Labels are escaped.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from actors.values.flow import Flow, FlowEdge, FlowNode
 
 
 def mermaid(workflow: Workflow) -> str:
-    """Return a Mermaid flowchart; lines end in a newline."""
+    """Return the workflow as a Mermaid flowchart. Each line ends in a newline."""
     lines = ["flowchart LR"]
     if _has_branches(workflow):
         lines.append(f'    search{{{{"search: {_mermaid_text(workflow.search)}"}}}}')
@@ -28,7 +28,7 @@ def mermaid(workflow: Workflow) -> str:
 
 
 def workflow_flow(workflow: Workflow) -> Flow:
-    """Return a workflow as a graph for pages: its steps, and the edges along which the search may move."""
+    """Return the workflow as a graph for web pages: its steps, and the edges along which the search may move."""
     nodes = tuple(
         FlowNode(step, step.removeprefix("g_").replace("_", " "), note=workflow.action_pairs[step].description)
         for step in workflow.graph.order
@@ -39,9 +39,9 @@ def workflow_flow(workflow: Workflow) -> Flow:
 
 
 def _has_branches(workflow: Workflow) -> bool:
-    """Return whether the search keeps several branches.
+    """Return whether the search has several branches.
 
-    If it does, a diagram names the search, because a diagram cannot show branches.
+    If so, the diagram names the search, because it cannot show the branches.
     """
     return read_search(workflow.search).name not in SINGLE_BRANCH
 

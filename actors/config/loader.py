@@ -1,10 +1,10 @@
 """Finds and loads policies, and workflows with the prompts and plan files that they name.
 
-A workflow is named by a shipped name, an alias or a path. A name with a path separator or one of the suffixes `.yaml`,
-`.yml`, `.json` is a path. A file in the current folder with any other name is used only if no workflow of this name is
-shipped. The caller passes the root folder of the shipped files `configs/workflows/NAME.yaml` and `prompts/NAME.yaml`. A
-path to prompts is relative to the folder of the workflow's file. A `.json` workflow that names no prompts uses the
-`prompts.json` beside it, like AtomicGuard.
+A user names a workflow by the name of a shipped workflow, an alias or a path. A name with a path separator or one of
+the suffixes `.yaml`, `.yml`, `.json` is a path. If the name is none of these, a file with this name in the current
+folder is used. The caller passes the folder `root`, which has the shipped files `configs/workflows/NAME.yaml` and
+`prompts/NAME.yaml`. A path to prompts is relative to the folder of the workflow's file. A `.json` workflow that names
+no prompts uses the file `prompts.json` in its folder, as AtomicGuard does.
 """
 
 import os
@@ -37,12 +37,15 @@ def find_shipped(
     *,
     place: str = "",
 ) -> Path:
-    """Return the path of the file that a name or a path names. A relative path is relative to `folder`.
+    """Return the path of the file that `name`, a shipped name or a path, means.
 
-    `others` are further valid names, for the hint. A path is returned even if no such file exists.
+    A relative path is relative to `folder`.
+
+    `others` are further valid names for the hint of the error. If `name` is a path, it is returned even if no such file
+    exists.
 
     Raises:
-        UsageProblem: no file of this name is shipped.
+        UsageProblem: `name` is not a path, and no file of this name is shipped.
     """
     if os.sep in name or "/" in name or name.endswith(_SUFFIXES):
         return folder / Path(name).expanduser()
@@ -56,7 +59,7 @@ def find_shipped(
 
 
 def find_named(name: str, shipped: Path, kind: str, document: ParsedFile) -> Path:
-    """Return the existing file that a workflow's key `kind` names. Raises `UsageProblem` with the key as its place."""
+    """Return the file that a workflow names in its key `kind`. Raises `UsageProblem` if the file does not exist."""
     try:
         path = find_shipped(name, shipped, kind, (), Path(document.source).parent)
     except UsageProblem as problem:
@@ -75,21 +78,21 @@ _SHARED_PROMPTS = "planning"
 
 @dataclass(frozen=True, slots=True)
 class LoadedWorkflow:
-    """A workflow with its prompts and the other contents of its files."""
+    """A workflow with its prompts, child workflows and notices."""
 
     workflow: Workflow
     prompts: PromptBook
     source: str
     """The path of the workflow's file. Messages show it, and the run stores it."""
     notices: tuple[str, ...]
-    """Lines for the user about keys of the files that were ignored or replaced."""
+    """Lines for the user about ignored or replaced keys in the files."""
     document: ParsedFile
     """The parsed file, which gives the line numbers of later errors."""
     children: Mapping[str, tuple["LoadedWorkflow", Policy]] = field(default_factory=dict)
     """The workflows that steps run (`generator: workflow:NAME`), by name; filled by `check_workflow`."""
     missing: tuple[str, ...] = ()
-    """A phrase for each prompt entry that the file lacks. Only a file of AtomicGuard may lack entries. Such a workflow
-    cannot run until the entries are added.
+    """A phrase for each prompt entry that is missing. Only a file of AtomicGuard may lack entries. The workflow cannot
+    run until the user adds the entries.
     """
 
 
@@ -107,7 +110,7 @@ def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, ParsedFile, 
     """Return a workflow that has no prompts yet, its parsed file, and notices for the user.
 
     Raises:
-        UsageProblem: there is no such workflow, or it is invalid.
+        UsageProblem: no workflow has this name, or the workflow is invalid.
     """
     path = find_shipped(ALIASES.get(name_or_path, name_or_path), root / "configs" / "workflows", "workflow", ALIASES)
     document, notices = translate(read_document(path))
@@ -115,7 +118,7 @@ def read_workflow(name_or_path: str, root: Path) -> tuple[Workflow, ParsedFile, 
 
 
 def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
-    """Return a workflow with its prompts and plan files. Every step that calls a model has a prompt entry.
+    """Return a workflow with its prompts and plans. The prompts have an entry for every step that calls a model.
 
     Raises:
         UsageProblem: a workflow, its prompts or its plan files are missing or invalid.
@@ -124,7 +127,7 @@ def load_workflow(name_or_path: str, root: Path) -> LoadedWorkflow:
 
 
 def add_prompts(workflow: Workflow, document: ParsedFile, notices: tuple[str, ...], root: Path) -> LoadedWorkflow:
-    """Load the prompts and plan files of a workflow that `read_workflow` returned. Raises `UsageProblem`."""
+    """Load the prompts and plan files of a workflow that `read_workflow` has returned. Raises `UsageProblem`."""
     book, prompt_notices = _load_prompt_book(workflow, document, root)
     workflow = replace_plan_files(workflow, document, Path(document.source).parent)
     loaded = LoadedWorkflow(workflow, book, document.source, (*notices, *prompt_notices), document)
@@ -149,7 +152,9 @@ def _load_prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> t
 
 
 def _note_missing_prompt(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
-    """Return the workflow. If a step of an AtomicGuard file has no prompt, `missing` has a phrase about it.
+    """Return the workflow.
+
+    If an AtomicGuard file has no prompt for the step, add a phrase about the prompt to `missing`.
 
     Raises:
         UsageProblem: the step has no prompt, and the file is not AtomicGuard's.
@@ -164,17 +169,17 @@ def _note_missing_prompt(loaded: LoadedWorkflow, step: str) -> LoadedWorkflow:
 
 
 def load_policy(name_or_path: str, root: Path, folder: Path = Path()) -> Policy:
-    """Return the policy. A relative path is resolved against `folder`, the workflow's folder.
+    """Return the policy. A relative path is relative to `folder`, the workflow's folder.
 
     Raises:
-        UsageProblem: there is no such policy, or it is invalid. The error names the file, the line and the nearest
-            valid name.
+        UsageProblem: no policy has this name, or the policy is invalid. The error names the file, the line and the
+            nearest valid name.
     """
     return policy_document(name_or_path, root, folder).read_as(Policy)
 
 
 def policy_document(name_or_path: str, root: Path, folder: Path = Path()) -> ParsedFile:
-    """Return the parsed file of a policy, with its line numbers. Raises `UsageProblem` if there is no such policy."""
+    """Return the parsed file of a policy, with its line numbers. Raises `UsageProblem` if no policy has this name."""
     return read_document(
         find_shipped(name_or_path, root / "configs" / "policies", "policy", (), folder, place="POLICY")
     )

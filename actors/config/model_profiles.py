@@ -1,7 +1,7 @@
-"""Reads how often models succeed, and how often they repeat themselves.
+"""Reads from files how often a model's attempts are accepted, and how often they repeat a rejected text.
 
-`configs/model_families.yaml` has these numbers for families of models. The home's file of measured models has the same
-numbers for each model that `replan lab profile` measured.
+`configs/model_families.yaml` has these numbers for families of models. A file in the user's home has the same numbers
+for each model that `replan lab profile` has measured.
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ from actors.policy.author import AttemptCounts, Author, Chance
 
 
 class FamilyRecord(Config):
-    """The numbers of a family of models, with their source."""
+    """The numbers of a family of models, with the records that they come from."""
 
     first_accepted: Chance
     """The share of first attempts that are accepted."""
     told_retry_mends: Chance
-    """The share of accepted retries among the retries whose prompts show the finding."""
+    """The share of retries that are accepted, among retries whose prompts show the finding."""
     afresh_mends: Chance
     """The share of fresh attempts at a rejected task that are accepted."""
     repeats: Chance
@@ -32,15 +32,15 @@ class FamilyRecord(Config):
     n: Annotated[int, Field(ge=1)]
     """The number of rejections that were counted."""
     source: str
-    """The records that were counted."""
+    """The name of the records in which the attempts were counted."""
     date: str
 
 
 class Family(FamilyRecord):
-    """A family of models and the names that belong to it."""
+    """A family of models, and a pattern for the names of its models."""
 
     pattern: Annotated[str, Field(min_length=1)]
-    """The pattern of the names in lower case, with `*` for any text."""
+    """The pattern of the models' names in lower case, in which `*` stands for any text."""
 
 
 class FamilyTable(Config):
@@ -54,7 +54,7 @@ class FamilyTable(Config):
 
 
 def find_author(model: str, root: Path) -> Author | None:
-    """Return the numbers of a model's family; None if no family has the model's name.
+    """Return the numbers of a model's family; None if the model's name belongs to no family.
 
     If several patterns match the name in lower case, the longest pattern is used. Raises `UsageProblem` for an invalid
     table.
@@ -104,7 +104,7 @@ class ProfilesFile(Config):
 
 
 def read_profiles(path: Path) -> ProfilesFile:
-    """Return the measured models; none if there is no file. Raises `UsageProblem` for an invalid file."""
+    """Return the measured models; an empty mapping if there is no file. Raises `UsageProblem` for an invalid file."""
     if not path.exists():
         return ProfilesFile()
     document = read_document(path)

@@ -1,4 +1,4 @@
-"""The argument of `--model`, parsed into a value."""
+"""Parses the text that names a model, such as the argument of `--model`, into a value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from runtime.models.providers import PROVIDERS, ProviderName
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A model of a provider, under the name that the server uses."""
+    """A model of a provider, named as the provider's server names it."""
 
     name: str
     provider: ProviderName = "openai"
     reads_text: ClassVar[bool] = True
-    """Whether the model reads the text of the problem. A model that fills templates does not."""
+    """Whether the model reads the text of the problem. A model that fills a template does not read it."""
 
     @property
     def text(self) -> str:
@@ -45,17 +45,17 @@ class Scripted:
 
 @dataclass(frozen=True, slots=True)
 class ReplaySpec:
-    """A model that repeats the replies of a recorded run."""
+    """A model whose replies come from an earlier run."""
 
     run: str
     lenient: bool = False
-    """Whether a recorded reply is used even if the prompt differs from the recorded one."""
+    """Whether a recorded reply is used even if the prompt differs from the recorded prompt."""
     reads_text: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingSpec:
-    """A model that repeats the replies of a recording in a file."""
+    """A model whose replies come from a file with recorded replies."""
 
     path: str
     lenient: bool = False
@@ -65,7 +65,7 @@ class RecordingSpec:
 
 @dataclass(frozen=True, slots=True)
 class PluginSpec:
-    """A model that an installed distribution makes."""
+    """A model of a plug-in, which an installed distribution provides."""
 
     prefix: str
     rest: str
@@ -127,10 +127,9 @@ _BUILT_IN = {form.partition(":")[0]: form for form in _FORMS} | {prefix: f"{pref
 
 
 def pin_model(text: str) -> str:
-    """Return the text of a model as a run stores it, such as `plugin:PREFIX:TEXT` for a model of a plug-in.
+    """Return the text that a run stores for a model: `plugin:PREFIX:TEXT` if an installed plug-in has the prefix.
 
-    Only a text whose prefix is the prefix of an installed plug-in is changed. So a later change of the installed
-    packages does not change a run's model.
+    Any other text is returned unchanged. So the text means the same model after other packages are installed.
     """
     text = text.strip()
     recording, record, model = text.partition("?record=") if text.startswith("recorded:") else ("", "", text)
@@ -141,7 +140,7 @@ def pin_model(text: str) -> str:
 
 
 def unpin_model(text: str) -> str:
-    """Return the text of a model as settings name it, without the prefix that `pin_model` adds."""
+    """Return the text of a model without the prefix that `pin_model` adds."""
     return text.removeprefix(f"{_PLUGIN}:")
 
 
@@ -176,7 +175,7 @@ def parse_model_spec(text: str, *, place: str = "--model") -> ModelSpec:
 
 
 def check_settings(model: str, fields: Mapping[str, Any]) -> None:
-    """Check that the provider of a model accepts the settings of its calls.
+    """Check that a model's provider accepts the settings `fields` of the model's calls.
 
     Raises:
         UsageProblem: the provider refuses settings; the cause names them.
@@ -194,7 +193,7 @@ def is_deterministic(model: str) -> bool:
 
 
 def is_author(model: str) -> bool:
-    """Return whether a model in the form of `--model` writes its replies. Templates, scripts and recordings do not."""
+    """Return whether a model in the form of `--model` writes new replies. Templates, scripts and recordings do not."""
     return model.strip().partition(":")[0] not in _WITHOUT_MODEL
 
 
@@ -216,7 +215,7 @@ def provider_name(model: str | None) -> ProviderName:
 
 
 def describe_model(model: str) -> str:
-    """Return a model's name for pages. Names of files and runs are left out, because they concern only the server."""
+    """Return a model's name for web pages. Names of files and runs are removed: they concern only the server."""
     try:
         spec = parse_model_spec(model)
     except UsageProblem:  # What a journal holds may be any text.
@@ -226,7 +225,7 @@ def describe_model(model: str) -> str:
 
 
 def suggest_built_in(name: str) -> str:
-    """Return the form of the built-in model with the most similar name; empty if no name is similar."""
+    """Return the form of the built-in model whose prefix is most similar to `name`; empty if no prefix is similar."""
     return _BUILT_IN.get(closest(name.lower(), _BUILT_IN, cutoff=0.75), "")
 
 

@@ -1,7 +1,7 @@
-"""Replaces the plan files in a template selector's settings by their plans, when a workflow is loaded.
+"""Replaces paths of plan files by the plans, in the settings of the generator that chooses templates.
 
-So a run stores the plans, and the content hash of the workflow includes the plans. A relative path is relative to the
-folder of the workflow's file.
+This happens when a workflow is loaded. So a run stores the plans, and the hash of the workflow includes the plans. A
+relative path is relative to the folder of the workflow's file.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ MakeProblem = Callable[[str, KeyPath, str], UsageProblem]
 
 
 def replace_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -> Workflow:
-    """Return the workflow with its plan files replaced by their plans. A relative path is relative to `folder`.
+    """Return the workflow with the paths of plan files replaced by the plans. A relative path is relative to `folder`.
 
     Raises:
         UsageProblem: a setting is unknown or has the wrong type, or a file cannot be read or contains no plan.
@@ -44,7 +44,7 @@ def replace_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -
 
 
 def read_settings(config: Mapping[str, Any], folder: Path, problem: MakeProblem) -> dict[str, Any]:
-    """Return a template selector's settings with all paths replaced by plans. Raises `UsageProblem`."""
+    """Return the settings `config` with all paths replaced by plans. Raises the error that `problem` returns."""
     for key in config:
         if key not in (TEMPLATES, PLAN):
             raise problem(f"unknown setting {key!r}", (key,), nearest(str(key), [TEMPLATES, PLAN], kind="settings"))
@@ -72,7 +72,7 @@ def _plan_in_setting(setting: Any, keys: KeyPath, folder: Path, problem: MakePro
 
 
 def _read_plan_file(path: Path, keys: KeyPath, problem: MakeProblem) -> dict[str, Any]:
-    """Return the plan in a file. An error in the plan has the plan file as its place."""
+    """Return the plan in a file. If the plan has an error, the error's place is the plan file."""
     try:
         document = read_document(path)
     except UsageProblem as unread:

@@ -1,4 +1,7 @@
-"""The built-in guards, and functions that make the guard of a step. An error of a plug-in's guard names the guard."""
+"""The built-in guards, and functions that make the guard of a step.
+
+If a plug-in's guard raises, the error names the guard.
+"""
 
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
@@ -54,7 +57,7 @@ BUILT_IN: Mapping[str, PureGuardFactory] = {
 
 
 class PlugInFailed(Exception):
-    """A plug-in raised an error. The message has the plug-in's kind and name, and the type, text and line of the error.
+    """A plug-in has raised an error. The message has the plug-in's kind and name, and the error's type, text and line.
 
     The run stops with the reason `plugin`, so that the user can repair the plug-in and continue the run.
     """
@@ -64,10 +67,12 @@ class PlugInFailed(Exception):
 
 @contextmanager
 def attribute_errors(plugin: str) -> Iterator[None]:
-    """Raise every error of the block as a `PlugInFailed` whose message begins with `plugin`, such as `guard small`.
+    """Convert an error in the `with` block to a `PlugInFailed`.
 
-    For an exception group, the root cause is reported. An error that already names a plug-in is raised unchanged.
-    Cancellations and interrupts are raised unchanged too, because they are not errors of the plug-in.
+    Its message begins with `plugin`, such as `guard small`.
+
+    For an exception group, the message is about the root cause. A `PlugInFailed` is raised unchanged. Cancellations and
+    interrupts are raised unchanged too, because they are not errors of the plug-in.
     """
     try:
         yield
@@ -92,7 +97,7 @@ _NOT_A_PLUG_IN = {"actors", "replan", "runtime", "anyio", "outcome", "trio"}
 
 
 def _place_of(error: Exception) -> str:
-    """Return the last line of the plug-in's code in a traceback, as ` (FILE:LINE)`; empty if the traceback has none."""
+    """Return the last line of the plug-in's code in a traceback, as ` (FILE:LINE)`; empty if it has no such line."""
     frames = [
         (frame.f_code.co_filename, number)
         for frame, number in walk_tb(error.__traceback__)
@@ -125,7 +130,7 @@ def _check_verdict(name: str, answer: object) -> Verdict:
 
 
 def guards_of(workflow: Workflow, step: str) -> tuple[str, ...]:
-    """Return the names of the guards that judge a step at the workflow's target level."""
+    """Return the names of the guards that judge a step, with plan guards replaced according to the target level."""
     guard = workflow.effective_guard(step)
     return guard.members if isinstance(guard, Composite) else (guard,)
 
@@ -141,8 +146,8 @@ class GuardRefused(UsageProblem):
 def make_step_guard(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> AnyGuard:
     """Return the guard that judges a step at the workflow's target level.
 
-    If a built-in guard raises, the artifact is rejected. If a plug-in raises, the error names the plug-in. If a person
-    is a member of a composite, the returned guard has only the other members.
+    If a built-in guard raises, the artifact is rejected. If a plug-in raises, the error names the plug-in. If a
+    composite contains the review by a person, the returned guard has only the other members.
 
     Raises:
         GuardRefused: a guard does not accept its settings.
@@ -167,15 +172,15 @@ def _make_guard(workflow: Workflow, step: str, name: str, factories: Mapping[str
 
 
 def is_slow(workflow: Workflow, step: str, factories: Mapping[str, GuardFactory]) -> bool:
-    """Return whether a guard of the step is slow and should judge in a worker thread."""
+    """Return whether at least one guard of the step is slow, so that the guard should run in a worker thread."""
     return any(definition_of(factories[name]).slow for name in guards_of(workflow, step))
 
 
 def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFactory) -> dict[str, Any]:
     """Return the settings of one guard of a step, from the workflow and from the step's `guard_config`.
 
-    In a composite, a key of `guard_config` with the name of a member has settings for only this member. Every other key
-    is a setting of all members except `human_review`.
+    In a composite, a key of `guard_config` that is the name of a member has settings for this member only. Every other
+    key is a setting of all members except `human_review`.
     """
     shared: dict[str, Any] = {
         "r_max": workflow.r_max,
@@ -206,7 +211,7 @@ def _guard_settings(workflow: Workflow, step: str, name: str, factory: GuardFact
 def _aliases(workflow: Workflow, step: str, name: str) -> tuple[str, ...]:
     """Return the names by which `guard_config` may name a member of a composite; empty if the guard is not a composite.
 
-    At the target level, a member may replace guards that the file names. Then the names of the replaced guards come
+    Because of the target level, a member can replace guards that the file names. The names of the replaced guards come
     before the member's own name.
     """
     pair = workflow.action_pairs[step]

@@ -1,8 +1,8 @@
-"""The model of a workflow file: action pairs, the `requires` edges between them, search, budgets, policy and prompts.
+"""The model of a workflow file: steps (action pairs), `requires` edges, search, budgets, policy and prompts.
 
-A `Workflow` is a frozen value with every default applied. Its methods apply the rules between keys. For example, a
-step's `rmax` takes precedence over the workflow's `rmax`. `validate_names` checks separately that guards and generators
-exist, because plug-ins may provide them.
+A `Workflow` is an immutable value with every default applied. Methods combine keys: for example, a step's `rmax`
+replaces the workflow's `rmax`. `validate_names` checks separately that guards and generators exist, because plug-ins
+can provide them.
 """
 
 import operator
@@ -77,7 +77,7 @@ class Workflow(Config):
     name: Name
     """The workflow's name, as people see it in messages."""
     description: str = ""
-    """The work of the workflow, in one line for people."""
+    """What the workflow does, in one line for people."""
     action_pairs: Annotated[
         Mapping[StepId, ActionPair],
         Field(json_schema_extra={"minProperties": 1, "maxProperties": STEPS_MAX, "additionalProperties": False}),
@@ -99,12 +99,12 @@ class Workflow(Config):
     """The least chance of success per call that a belief policy accepts for a move; if missing, 0.025. With 0, the run
     continues even if its model repeats a rejected artifact."""
     at_limit: AtLimit | None = Field(default=None, exclude_if=lambda value: value is None)
-    """The reaction of a run to a limit: it asks a person, or it stops. If missing, it asks only if somebody can answer.
+    """What a run does at a limit: it asks a person, or it stops. If missing, the run asks only if somebody can answer.
     """
     r_max: Positive = 100
-    """The limit of a plan's `total_retry_budget`, checked by plan guards."""
+    """The largest `total_retry_budget` of a plan, checked by plan guards."""
     r_patience: Patience = 2
-    """The number of equal failures of a step in a row that counts as stagnation."""
+    """The number of successive equal failures of a step that counts as stagnation."""
     e_max: Count | None = None
     """The largest number of escalations that one step may cause in a round; null for no limit."""
     policy: Name = "default"
@@ -126,7 +126,7 @@ class Workflow(Config):
     classification.
     """
     feedback_window: Positive = 5
-    """The number of newest rejections of each kind that a prompt repeats."""
+    """How many of the newest rejections of each kind a prompt shows."""
     guard_catalog: tuple[Name, ...] = ()
     """Guard names that a plan's steps may use in addition to the built-in names."""
     model_timeout_seconds: Seconds = 120.0
@@ -142,7 +142,7 @@ class Workflow(Config):
     def _check_edges(self) -> "Workflow":
         """Check the edges between steps.
 
-        Missing steps are reported before cycles, because a misspelt name may cause a cycle.
+        A missing step is reported before a cycle, because a misspelt name can cause a cycle.
         """
         pairs = self.action_pairs
         if not 1 <= len(pairs) <= STEPS_MAX:
@@ -222,7 +222,7 @@ class Workflow(Config):
         return ""
 
     def changed(self, **keys: Any) -> "Workflow":
-        """Return the workflow with other values for some keys. Raises `UsageProblem` with the key as its place."""
+        """Return the workflow with other values for the keys in `keys`. Raises `UsageProblem` if a value is invalid."""
         try:
             # Keys that the file leaves out stay unset: a belief policy refuses an `r_patience` that somebody has set.
             return Workflow.model_validate(self.model_dump(include=set(self.model_fields_set)) | keys)
@@ -231,7 +231,7 @@ class Workflow(Config):
 
     @property
     def plans_from_tools(self) -> bool:
-        """Whether a step makes a plan from the steps that tools declare."""
+        """Whether at least one step makes a plan from steps that tools declare."""
         return any(pair.generator == TOOL_PLANS for pair in self.action_pairs.values())
 
     @property
@@ -245,19 +245,19 @@ class Workflow(Config):
         return Dag({step: pair.requires for step, pair in self.action_pairs.items()})
 
     def is_deterministic(self, step: str, free: Collection[str] = FREE_GENERATORS) -> bool:
-        """Return whether a step calls no model. Such a step costs nothing, and a repetition gives the same artifact."""
+        """Return whether a step calls no model. Such a step costs nothing, and always makes the same artifact."""
         pair = self.action_pairs[step]
         return pair.deterministic if pair.deterministic is not None else pair.generator in free
 
     def role(self, step: str) -> str:
-        """Return the role that a step states, or else the role of its guard; empty if there is neither."""
+        """Return the role that a step states, else the role of its guard; empty if neither has a role."""
         pair = self.action_pairs[step]
         return pair.role or next((_ROLES[guard] for guard in pair.guards if guard in _ROLES), "")
 
     def effective_guard(self, step: str) -> str | Composite:
         """Return the guard that judges a step.
 
-        In a last step, the plan guard of the target level replaces other plan guards.
+        In a last step (no step requires it), the plan guard of the target level replaces other plan guards.
         """
         guard = self.action_pairs[step].guard
         added = (STRICT_GUARD,) if self.strict and step in self.graph.leaves and self.role(step) == "plan" else ()
@@ -268,14 +268,14 @@ class Workflow(Config):
         return Composite.model_validate({guard.kind: tuple(dict.fromkeys(members))})
 
     def guard_at_target_level(self, step: str, guard: str) -> str:
-        """Return the name of a guard at the target level.
+        """Return the name of the guard that is used instead of `guard`.
 
-        In a last step, every plan guard becomes the plan guard of this level.
+        In a last step, this is the plan guard of the target level if `guard` is a plan guard. Otherwise it is `guard`.
         """
         return f"plan_{self.target_guard_level}" if guard in PLAN_GUARDS and step in self.graph.leaves else guard
 
     def escalate_by_guard_of(self, step: str) -> Mapping[str, tuple[str, ...]]:
-        """Return the escalation targets for the failures of each guard, by the guard's name in verdicts.
+        """Return a mapping from the names of guards in verdicts to the steps to redo after the guard rejects.
 
         If the plan guard of the target level has no entry, it uses the entry of the guard that it replaces.
         """
@@ -291,7 +291,7 @@ class Workflow(Config):
         return self.action_pairs[step].rmax or self.rmax
 
     def r_patience_of(self, step: str) -> int:
-        """Return the number of equal failures in a row that counts as stagnation."""
+        """Return the number of successive equal failures that counts as stagnation."""
         return self.action_pairs[step].r_patience or self.r_patience
 
     def e_max_of(self, step: str) -> int | None:
@@ -324,7 +324,7 @@ def _references(pair: ActionPair) -> list[tuple[KeyPath, tuple[str, ...]]]:
 def validate_names(
     workflow: Workflow, guards: Collection[str], generators: Collection[str], document: ParsedFile | None = None
 ) -> None:
-    """Check that every guard and generator is one of the known names; `document` gives the line numbers of errors.
+    """Check that every guard and generator of a workflow is known; `document` gives the line numbers of errors.
 
     Raises:
         UsageProblem: a name is unknown, or a step that calls a model is marked as deterministic.
@@ -346,7 +346,7 @@ def validate_names(
 def unknown_names(
     workflow: Workflow, guards: Collection[str], generators: Collection[str]
 ) -> Iterator[tuple[Literal["generator", "guard"], str, KeyPath]]:
-    """Yield (kind, name, path) for every use of a generator or guard that is not one of the known names."""
+    """Yield (kind, name, path) for each generator and guard that the workflow names and that is not known."""
     for step, pair in workflow.action_pairs.items():
         path = ("action_pairs", step)
         if pair.child is None and pair.generator not in generators:
@@ -358,7 +358,7 @@ def unknown_names(
 
 
 def find_prompt_entry(book: PromptBook, workflow: Workflow, step: str) -> PromptEntry:
-    """Return the prompt entry that a step names, or else the entry with its id, or else the entry with its role.
+    """Return the prompt entry that a step names, else the entry for the step's id, else the entry for its role.
 
     Raises:
         UsageProblem: there is no such entry. `load_workflow` makes sure that every step with model calls has an entry.

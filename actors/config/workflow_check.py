@@ -33,14 +33,14 @@ _PLUG_INS = "add guards and generators with plug-ins, and prompts with a prompts
 def check_workflow(
     name_or_path: str, root: Path, guards: Collection[str], generators: Collection[str], *, to_run: bool = True
 ) -> tuple[LoadedWorkflow, Policy]:
-    """Return a workflow and its policy after checking everything that a run needs.
+    """Load a workflow and its policy, check everything that a run needs, and return both.
 
-    The guards and generators in a file of AtomicGuard are classes in that project's examples. So they are unknown here.
-    They are reported together as one problem, or as a notice if `to_run` is false.
+    An AtomicGuard file names guards and generators that are classes in AtomicGuard's examples, so Replan does not know
+    them. All unknown names in such a file are reported together: as one problem, or, if `to_run` is false, as a notice.
 
     Raises:
-        UsageProblem: the first problem. Names are checked first. Otherwise a misspelt guard would be reported as a
-            missing prompt, because the role of a step follows from its guard.
+        UsageProblem: the first problem that was found. Names are checked first. Otherwise a misspelt guard would be
+            reported as a missing prompt, because a step's role follows from its guard.
     """
     return _Loader(root, guards, generators, to_run).load(name_or_path, ())
 
@@ -55,7 +55,7 @@ class _Loader:
     def load(self, name_or_path: str, above: tuple[str, ...]) -> tuple[LoadedWorkflow, Policy]:
         """Load and check a workflow, its policy and its child workflows.
 
-        `above` has the files of its parent workflows, outermost first.
+        `above` has the files of the workflow's parent workflows, outermost first.
         """
         workflow, document, notices = read_workflow(name_or_path, self.root)
         if not is_foreign(document):
@@ -120,7 +120,7 @@ other searches.
 
 
 def check_belief(loaded: LoadedWorkflow, policy: Policy) -> None:
-    """Raise `UsageProblem`, with file and line, for the first key of a workflow that a belief policy refuses."""
+    """Raise `UsageProblem`, with file and line, for the first key of a workflow that a belief policy does not allow."""
     if policy.belief is None:
         if loaded.workflow.stop_below is not None:
             cause = f"policy {policy.name!r} has no belief, so `stop_below` has no effect"

@@ -1,1 +1,1 @@
-"""The demands of the user's texts, and how a plan treats each demand."""
+"""Finds what the user's texts ask for (demands), and shows how a plan treats each demand."""

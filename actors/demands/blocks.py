@@ -1,4 +1,4 @@
-"""Cuts a text into headings, list items, cells and paragraphs, then into sentences, without code and logs.
+"""Cuts a text into headings, list items, table cells and paragraphs, then into sentences. Code and logs are skipped.
 
 A block is a range of characters of the source. A heading, or the line before a list, decides how the sentences below it
 are read (`role_of`). The running time is linear in the length of the text, because patterns are matched only at the
@@ -125,9 +125,9 @@ _PARTS_MAX = 4
 
 
 def role_of(heading: str) -> tuple[Role, RequirementKind | None]:
-    """Return how the sentences below a heading are read, and the kind of their demands.
+    """Return how the sentences below a heading are read, and which kind of demands they state.
 
-    The kind is None if the heading does not show a kind.
+    The kind is None if the heading does not say it.
     """
     plain = _ASIDE.sub(" ", " ".join(heading[:200].split()))
     name = _EDGE.sub("", plain.replace("\u2019", "'")).lower()
@@ -185,7 +185,7 @@ _NUMBERED = lazy_pattern(r"\d{1,2}(?:\.\d{1,2})*\.? [A-Z]")
 
 
 class BlockForm(StrEnum):
-    """The forms of blocks."""
+    """The form of a block."""
 
     TITLE = "title"
     HEADING = "heading"
@@ -204,7 +204,7 @@ class Block(NamedTuple):
     depth: int = 0
     """The indentation of a list item in columns, or the level of a heading; 0 if the level is not known."""
     checked: bool = False
-    """Whether the box of a list item is ticked. Such an item is done."""
+    """Whether the checkbox of a list item is ticked, that is, the item is done."""
 
 
 class _Line(NamedTuple):
@@ -257,9 +257,9 @@ class _Cutter:
         self.block = None
 
     def add_line(self, line: _Line, head: str, following: str) -> Iterator[Block]:
-        """Add a line, and yield the blocks that end at it.
+        """Add a line, and yield the blocks that end before or at the line.
 
-        `head` is the beginning of the line, which is the only part that is matched.
+        `head` is the beginning of the line. Patterns are matched only with `head`.
         """
         fence = _FENCE.match(head)
         if self.fence or fence:
@@ -283,9 +283,9 @@ class _Cutter:
             yield from self._add_prose(line, head)
 
     def _follow_fence(self, fence: str) -> None:
-        """Begin or end a code block at a line.
+        """Begin or end a code block, or neither, at a line.
 
-        `fence` has the characters of the line's fence; empty if the line has no fence.
+        `fence` has the fence characters (such as three backticks) of the line; it is empty if the line has none.
         """
         if not self.fence:
             self.fence = fence
@@ -293,7 +293,7 @@ class _Cutter:
             self.fence = ""
 
     def _is_left_out(self, head: str) -> bool:
-        """Return whether a line is left out because it is a quote, code, or part of a log."""
+        """Return whether a line is skipped, because it is a quote, code, or part of a log."""
         if head.lstrip().startswith(">") or _ITEM.match(head):
             return head.lstrip().startswith(">")
         code = self.block is None and head.startswith(("    ", "\t")) and _CODE.match(head)
@@ -384,7 +384,7 @@ class Sentence(NamedTuple):
     start: int
     end: int
     small: str
-    """`written` in lower case."""
+    """The field `written` in lower case."""
     written: str
     """The text of the sentence, with white space replaced by spaces, and with ASCII apostrophes and quotation marks.
     The length is unchanged.
@@ -410,9 +410,9 @@ def sentence_at(text: str, start: int, end: int) -> Sentence:
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Sentence]:
-    """Yield the sentences of a range of a text, in their order, none longer than `SENTENCE_LENGTH_MAX`.
+    """Yield the sentences between two offsets of a text, in order. No sentence is longer than `SENTENCE_LENGTH_MAX`.
 
-    Sentences without a letter or digit are left out.
+    Sentences without letters and digits are skipped.
     """
     part = plain(text[start:end])
     breaks = sorted({0, len(part), *_meant_breaks(text[start:end]), *itertools.islice(_ends(part), ENDS_MAX)})
@@ -437,7 +437,7 @@ def _ends(part: str) -> Iterator[int]:
 
 
 def _meant_breaks(part: str) -> Iterator[int]:
-    """Yield the offset of each line that follows an intended line break.
+    """Yield the offset of each line that begins after an intended line break.
 
     A break is intended if the first word of the next line would have fitted into the line before the break.
     """
@@ -453,7 +453,7 @@ def _meant_breaks(part: str) -> Iterator[int]:
 
 
 def clauses(text: str, sentence: Sentence) -> Iterator[Sentence]:
-    """Yield the clauses of a sentence if each of them asks for something; otherwise the whole sentence."""
+    """Yield the clauses of a sentence if each clause asks for something; otherwise yield the whole sentence."""
     start = 0
     for joint in itertools.islice(_JOINT.finditer(sentence.small), JOINTS_MAX):
         left, right = sentence.small[start : joint.start()], sentence.small[joint.end() :]

@@ -1,7 +1,7 @@
 """Patterns for English sentences: requests, statements about how things are, and the kinds of demands. Pure.
 
-The functions expect one sentence in lower case. The texts in `tests/demands/texts` were used to choose the patterns.
-`docs/explanation/demands.md` says how often the patterns are right.
+The argument `small` of the functions is one sentence in lower case. The patterns were chosen with the texts in
+`tests/demands/texts`. `docs/explanation/demands.md` says how often the patterns are right.
 """
 
 import itertools
@@ -171,7 +171,7 @@ _SMALL_PART = lazy_pattern(r"[(,;]")
 
 
 def _expand_contractions(small: str) -> str:
-    """Return a sentence with "is not" in place of "isn't", so that patterns need only one form."""
+    """Replace contractions in a sentence, such as "isn't" by "is not", so that patterns need only one form."""
     return small.replace("'ve got", " have").replace("isn't", "is not").replace("aren't", "are not")
 
 
@@ -180,11 +180,11 @@ class Force(IntEnum):
 
     NONE = 0
     WISH = 1
-    """The sentence counts as a demand below a neutral heading or a heading about wishes, but not below a heading about
-    the past.
+    """The sentence is a demand below a neutral heading or a heading about wishes, but not below a heading about the
+    past.
     """
     STRICT = 2
-    """The sentence counts as a demand below any heading, but not in steps, logs and examples."""
+    """The sentence is a demand below all headings, except in steps to reproduce, logs and examples."""
 
 
 @lru_cache(maxsize=1024)  # A sentence is judged in its list, in its paragraph and by itself.
@@ -225,7 +225,7 @@ def force_of(small: str) -> Force:
 
 
 def describes(small: str) -> bool:
-    """Return whether a sentence only describes how things are or were, although its heading asks for something."""
+    """Return whether a sentence only describes how things are or were. Its heading may still ask for something."""
     if QUESTION.search(small) or _GREETING.match(small):
         return True
     if _STRICT.search(small) or _WISH.search(small):
@@ -264,7 +264,7 @@ _OCCUR = frozenset(
 
 
 def instructs(small: str) -> bool:
-    """Return whether a sentence begins with an instruction. "please" or a condition may come before it."""
+    """Return whether a sentence begins with an instruction, perhaps after "please" or a condition."""
     if _is_imperative(small):
         return True
     rest = _LEAD_IN.sub("", small)
@@ -311,7 +311,7 @@ def _is_imperative(small: str) -> bool:
 
 
 def _is_finite(first: str, words: list[str]) -> bool:
-    """Return whether a verb outside subordinate clauses makes the words a statement, such as "export to CSV fails"."""
+    """Return whether a main verb makes the words a statement, such as "fails" in "export to CSV fails"."""
     if first in COMPLEMENT_VERBS:
         return False
     pairs = list(itertools.pairwise((*words[1:14], "")))
@@ -328,7 +328,7 @@ def _is_finite(first: str, words: list[str]) -> bool:
 
 
 def _is_unknown_verb(word: str) -> bool:
-    """Return whether an unknown word before "it" or "them" is a verb.
+    """Return whether a word before "it" or "them" is probably a verb, although no list has it.
 
     "reskin it" begins with a verb, but "hopefully it works" does not.
     """
@@ -341,7 +341,7 @@ def _has_verb(words: list[str]) -> bool:
 
 
 def states(small: str) -> bool:
-    """Return whether a sentence has a finite verb: an auxiliary, or a known verb in the third person."""
+    """Return whether a sentence has an auxiliary verb, or a known verb in the third person."""
     words = _WORD.findall(small[:300])
     return _has_verb(words[1:]) or (words[:1] != [] and words[0].endswith(("'re", "'ve", "'m", "'ll")))
 
@@ -383,7 +383,7 @@ _KEEPS = lazy_pattern(
 
 
 def requirement_kind(small: str, default: RequirementKind = RequirementKind.GOAL) -> RequirementKind:
-    """Return the kind of a demand according to its words; `default` if the words show no kind."""
+    """Return the kind of a demand according to its words; `default` if the words say nothing about the kind."""
     small = _REASON.sub("", _expand_contractions(small))
     if _NEEDLESS.search(small) or _ONLY.match(small):
         return RequirementKind.SCOPE
@@ -414,7 +414,7 @@ def strip_label(small: str) -> str:
 
 
 def force_with_label(small: str) -> Force:
-    """Return the force of a whole sentence, or the force of the part after its label if that force is greater."""
+    """Return the greater of two forces: of the whole sentence, and of the part after its label."""
     return max(force_of(small), force_of(strip_label(small)))
 
 
@@ -496,7 +496,7 @@ def _reports(small: str) -> bool:
 
 
 def asks_how(small: str) -> bool:
-    """Return whether a demand says how something must be. If so, the next sentence may continue the demand."""
+    """Return whether a demand says how something must be, so that the next sentence may continue the demand."""
     return bool(_STRICT.search(small) or _WISH.search(small) or _RULE.search(small)) and not small.startswith("please")
 
 
@@ -514,7 +514,7 @@ def is_proposal(title: str) -> bool:
 
 
 def announces_change(small: str) -> bool:
-    """Return whether a sentence announces a change. If so, the next sentences may specify the change."""
+    """Return whether a sentence announces a change, so that the next sentences may specify the change."""
     return bool(_PLANS.search(small))
 
 

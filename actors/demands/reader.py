@@ -93,8 +93,8 @@ def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLE
     """Return the demands of a text, and which parts of the text were not read.
 
     Never raises. The running time is linear in the length of the text. The function reads at most `READ_LENGTH_MAX`
-    characters, `READ_LINES_MAX` lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands. `unread` of the result says
-    what was left out.
+    characters, `READ_LINES_MAX` lines, `SENTENCES_MAX` sentences and `DEMANDS_MAX` demands. The field `unread` of the
+    result says which parts were not read.
     """
     read = "".join(text[:READ_LENGTH_MAX].splitlines(keepends=True)[:READ_LINES_MAX])
     if is_policy(read):
@@ -122,8 +122,8 @@ def read_demands(text: str, source: RequirementSource = RequirementSource.PROBLE
 def is_policy(text: str) -> bool:
     """Return whether a text is a policy or a manual, which does not ask for work.
 
-    Such a text is long. Its title or opening calls it a policy, manual, guide or procedure. Nothing in it is a request
-    in the writer's own words ("please", "we need").
+    The text must meet three conditions. It is long, its title or opening calls it a policy, manual, guide or procedure,
+    and it has no request in the writer's own words ("please", "we need").
     """
     if len(text) < POLICY_LENGTH_MIN:
         return False
@@ -152,7 +152,7 @@ def _is_foreign(written: str) -> bool | None:
 
 
 def is_demand(role: Role, form: BlockForm, small: str, force: Force) -> bool:
-    """Return whether a sentence is a demand. Its place in the text, its block and its words decide."""
+    """Return whether a sentence is a demand, according to its heading, the form of its block, and its words."""
     match role:
         case Role.ASKED:
             return force is not Force.NONE or (form is not BlockForm.CELL and not describes(small))
@@ -169,7 +169,7 @@ def is_demand(role: Role, form: BlockForm, small: str, force: Force) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """How the sentences in a part of a text are read, and the kind of their demands."""
+    """How the sentences in a part of a text are read, and which kind of demands they state."""
 
     role: Role = Role.NEUTRAL
     kind: RequirementKind | None = None
@@ -186,18 +186,20 @@ class _Reader:
     source: RequirementSource
     foreign: int = 0
     last_foreign: bool = False
-    """Whether the latest sentence with a recognised language is not English."""
+    """Whether the last sentence whose language was recognised is not in English."""
     read: int = 0
-    """The number of sentences that were read so far. Sentences beyond `SENTENCES_MAX` are not read."""
+    """The number of sentences that were read until now. After `SENTENCES_MAX` sentences, the reader stops."""
     heading: _Part = _Part()
     """How the sentences below the current heading are read."""
     level: int = 0
     label: _Part | None = None
     """How the paragraph or list after a label is read; None if there is no label."""
     leads: list[tuple[int, _Part]] = field(default_factory=list)
-    """The depth of each line that introduces a list around the current item, and how this list is read."""
+    """For each list around the current item: the depth of the line that introduces the list, and how the list is read.
+    """
     listed: _Part | None = None
-    """How the current list is read if no heading, label or line above it decides this; None until this is known."""
+    """How the current list is read if its heading, label or introduction does not decide it; None until this is known.
+    """
     task: bool = False
     """Whether the title says what to do."""
     asked: bool = False
@@ -205,7 +207,7 @@ class _Reader:
     titled: bool = False
     """Whether the title or an earlier paragraph asks for something new."""
     named: bool = False
-    """Whether the heading only names a thing."""
+    """Whether the current heading only names a thing."""
 
     def demands(self) -> Iterator[Demand]:
         every = list(blocks(self.text))
@@ -277,9 +279,9 @@ class _Reader:
         return [] if block.checked or timed else self._read_block(block, part, following)
 
     def _list_part(self, every: list[Block], number: int, part: _Part) -> _Part:
-        """Return how to read a list if nothing above it decides this.
+        """Return how to read a list whose heading, label or introduction does not decide it.
 
-        The list is read in the way that suits most of its items.
+        Most items of the list decide how all its items are read.
         """
         rest = every[number : number + LIST_LENGTH_MAX]
         group = itertools.takewhile(lambda block: block.form is BlockForm.ITEM, rest)

@@ -1,9 +1,9 @@
-"""The table of demands, which says how a plan treats each demand of the user's text. It can be shown as lines. Pure.
+"""The table of demands, which says how a plan treats each demand of the user's text. Pure.
 
-A requirement belongs to a demand if their quotes overlap in the source. A requirement belongs to only one demand, even
-if it quotes the whole text. The plan states which steps satisfy a requirement. No check compares this statement with
-what the steps do. Some requirements belong to no demand, such as a goal that the planning model derives from a reported
-failure.
+The program finds demands, and a model states requirements. A requirement belongs to a demand if their quotes overlap in
+the text. No requirement belongs to several demands, even if it quotes the whole text. Some requirements belong to no
+demand, such as a goal that a model derives from a reported failure. The plan states which steps satisfy a requirement,
+and nothing checks that the steps really do.
 """
 
 from collections import Counter, defaultdict
@@ -61,15 +61,14 @@ class TableRow:
     standing: DemandStanding
     steps: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
-    """The guards that compare the demand with the plan. If no guard compares the demand, these are the guards of the
-    steps that satisfy it.
+    """The guards that compare the demand with the plan. If no guard does, the guards of the steps that satisfy the
+    demand.
     """
     requirement: str | None = None
     assumed: str = ""
-    """The meaning that the plan assumes for unclear words; empty if the text or an answer makes them clear."""
+    """The meaning that the plan assumes for the demand's unclear words; empty if no words are unclear."""
     end: str = ""
-    """The result of an execution of the plan for the demand: `met`, `kept` or `not met`; empty until the result is
-    known.
+    """Whether an execution of the plan has fulfilled the demand: `met`, `kept` or `not met`; empty until this is known.
     """
 
     def to_json(self) -> dict[str, Any]:
@@ -92,9 +91,9 @@ class DemandTable:
     """All demands of the user's texts, and how a plan treats each demand."""
 
     rows: tuple[TableRow, ...] = ()
-    """One row for each demand, in the order of the texts; then rows for requirements that `demand_table` adds."""
+    """One row for each demand, in the order of the texts; then rows for requirements that belong to no demand."""
     unread: tuple[str, ...] = ()
-    """Sentences that say which parts of the texts were not read. The demands of these parts have no rows."""
+    """Sentences that say which parts of the texts were not read. Demands in these parts have no rows."""
 
     def __repr__(self) -> str:
         return f"<DemandTable: {format_count(len(self.rows), 'demand')}, {len(self.in_no_step)} in no step>"
@@ -111,26 +110,26 @@ class DemandTable:
 
     @property
     def in_no_step(self) -> tuple[TableRow, ...]:
-        """The demands that the plan ignores."""
+        """The rows with the standing `IN_NO_STEP`: demands that the plan ignores."""
         return tuple(row for row in self.rows if row.standing is DemandStanding.IN_NO_STEP)
 
     @property
     def worst_first(self) -> tuple[TableRow, ...]:
-        """The rows: first demands in no step, then demands that nothing checks, then all other rows."""
+        """The rows in another order: first demands in no step, then demands that nothing checks, then all others."""
         return tuple(sorted(self.rows, key=lambda row: -_BEST.index(row.standing)))
 
     @property
     def complete(self) -> bool:
-        """Whether all texts were read and the plan ignores no demand."""
+        """Whether all texts were read and no demand is `in_no_step`."""
         return not self.unread and not self.in_no_step
 
 
 def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") -> DemandTable:
-    """Return the table of a plan. The requirements of recon must be part of the plan.
+    """Return the table of a plan. The plan must already include the requirements of recon.
 
-    A requirement that belongs to no demand gets a row in three cases. The user stated it after the start of the run,
-    one of its readings is assumed, or its text was not read. `paths_compared_by` names what checks the files that a
-    requirement protects, such as an execution; empty if nothing checks these files.
+    A requirement that belongs to no demand gets a row in three cases: It was stated after the start of the run, the
+    plan assumes one of its readings, or its text was not read. `paths_compared_by` names the checker of the files that
+    a requirement protects, such as an execution; empty if nothing checks these files.
     """
     demands = demands_of(user)
     judged = _Judged(plan, paths_compared_by)
@@ -152,7 +151,7 @@ def demand_table(user: UserTexts, plan: Plan, *, paths_compared_by: str = "") ->
 
 
 def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requirement]) -> dict[str, str]:
-    """Return notes about unclear words, by the id of a demand or requirement.
+    """Return a mapping from ids of demands and requirements to notes about their unclear words.
 
     The note of an unclear requirement is the meaning that the plan assumes. The note of a demand says that a value is
     still open.
@@ -173,11 +172,11 @@ def _assumptions_by_id(user: UserTexts, demands: Demands, stated: Sequence[Requi
 def _match_requirements(
     user: UserTexts, demands: Demands, stated: Sequence[Requirement]
 ) -> Mapping[str, list[Requirement]]:
-    """Return the requirements that belong to each demand, by the demand's id.
+    """Return a mapping from the ids of demands to the requirements that belong to the demand.
 
-    Pairs of a demand and a requirement are matched in order, the best agreement of quotes first. The first pass gives
-    each demand at most one requirement. The second pass adds each remaining requirement to the demand whose quote
-    agrees best.
+    Pairs of a demand and a requirement are tried in order, and the pair whose quotes agree best comes first. The first
+    pass gives each demand at most one requirement. The second pass adds each remaining requirement to the demand whose
+    quote agrees best.
     """
     all_demands = (*demands.holding, *demands.dropped)
     by_id = {item.id: item for item in stated}
@@ -220,7 +219,7 @@ def _agreement(words: range, place: range, least: float) -> float:
 
 
 class _Judged:
-    """Makes the rows for demands and requirements of a plan."""
+    """Makes the rows of a plan's demands and requirements."""
 
     def __init__(self, plan: Plan, paths_compared_by: str) -> None:
         self._paths = paths_compared_by
@@ -261,7 +260,7 @@ class _Judged:
         )
 
     def _find_comparison(self, item: Requirement, known: CheckedRequirement, quote: str) -> tuple[str, ...]:
-        """Return the names of the checks of a requirement.
+        """Return the names of the guards or programs that check a requirement.
 
         The check of a forbidden tool counts only if the quote names the tool.
         """
@@ -273,7 +272,7 @@ class _Judged:
 
 
 class _About(NamedTuple):
-    """The first fields of a row: the statement and its source."""
+    """The first fields of a row: the quote, with its id, kind and source."""
 
     id: str
     kind: str
@@ -290,9 +289,9 @@ def _normalize(text: str) -> str:
 
 
 def standing_text(row: TableRow, *, full: bool = True) -> str:
-    """Return the result of an execution for a demand, if known, and how the plan treats the demand, in words.
+    """Return, in words, whether an execution fulfilled a demand, if this is known, and how the plan treats the demand.
 
-    Without `full`, only a known result is returned.
+    Without `full`, the second part is omitted if the first part is known.
     """
     if row.end:
         return f"{row.end}, {_plan_text(row)}" if full else row.end
@@ -348,7 +347,7 @@ def table_texts(table: DemandTable) -> tuple[str, ...]:
 
 
 def counts_text(table: DemandTable) -> str:
-    """Return the number of demands, and how many of them are in no step, not checked, or not met; or `all met`."""
+    """Return the number of demands, and how many are in no step, not checked or not met; or `all met`."""
     counts = Counter(row.standing for row in table.rows)
     open_ones = [f"{counts[item]} {words}" for item, words in _OPEN.items() if counts[item]]
     ends = Counter(row.end for row in table.rows)
@@ -360,7 +359,10 @@ def counts_text(table: DemandTable) -> str:
 
 
 def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
-    """Return the table as lines. Without `full`, lines are short, and rows beyond `ROWS_BRIEF` are only counted."""
+    """Return the table as lines.
+
+    Without `full`, lines are short, and rows after the first `ROWS_BRIEF` are only counted.
+    """
     if not table.rows:
         return [line(NONE_FOUND, "dim"), *(line(text, "yellow") for text in table.unread)]
     lines, left, hidden = [line(f"{HEADING}: {counts_text(table)}", "bold")], ROWS_BRIEF, 0
@@ -382,12 +384,12 @@ ESCALATIONS_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The facts about an accepted plan that its guard has measured."""
+    """What the guard of an accepted plan has proved about the plan."""
 
     level: str = ""
-    """The level at which the plan is proved: `minimal`, `medium` or `expansive`; empty if the guard states none."""
+    """The level at which the plan is proved: `minimal`, `medium` or `expansive`; empty if the guard states no level."""
     assurance: str = ""
-    """The certainty of success if steps fail, such as `strong`; empty below the level `expansive`."""
+    """How certain success is if steps fail, such as `strong`; empty if the level is not `expansive`."""
     escalations: tuple[str, ...] = ()
     undoes: tuple[str, ...] = ()
     """The steps whose failure undoes everything and ends the plan."""
@@ -396,9 +398,9 @@ class Proof:
 
 
 def proof_of(facts: Mapping[str, Any]) -> Proof:
-    """Return the facts of a verdict as a proof.
+    """Return the `facts` of a verdict as a proof.
 
-    Never raises, although the facts of a user's guard may have any form.
+    Never raises, because the facts of a user's own guard can have any form.
     """
     stated = [facts.get(name) for name in ("escalations", "undoes", "irreversible")]
     named = [tuple(map(str, value)) if isinstance(value, list | tuple) else () for value in stated]
@@ -410,14 +412,14 @@ class Conclusion(NamedTuple):
 
     proved: bool
     text: str
-    """The conclusion in words, with its reason and without a full stop."""
+    """The conclusion and its reason in words, without a full stop."""
 
 
 def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = True, guard: str = "") -> Conclusion:
     """Return whether a plan is proved, from the facts of its guard and its table of demands.
 
     `table` is None if another run compares the demands with the plan. `reads_text` says whether the model that made the
-    plan reads the text. `guard` names the guard that accepted the plan. This name is used if the proof has no level.
+    plan reads the text. If the proof has no level, the text names the guard `guard`, which accepted the plan.
     """
     words = f"level {proof.level}" if proof.level else f"accepted by {guard or 'its guard'}"
     if proof.assurance:
@@ -440,9 +442,9 @@ def conclusion(proof: Proof, table: DemandTable | None, *, reads_text: bool = Tr
 
 
 def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
-    """Return the reason why a plan is not called proved, as a clause. The level of the proof is not considered.
+    """Return the reason why a plan is not called proved, as a clause; empty if there is no reason.
 
-    The clause is empty if there is no reason.
+    The level of the proof plays no part.
     """
     missing = 0 if table is None else len(table.in_no_step)
     if missing:

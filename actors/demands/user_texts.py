@@ -1,7 +1,7 @@
 """The texts that the user of a run has written, and the demands of these texts that no answer has dropped. Pure.
 
-The program does not decide whether two demands contradict each other. Recon states a contradiction (`conflicts_with`),
-and the guard `requirements_agree` asks which demand holds. The answer drops the other demand.
+The program cannot see that two demands contradict each other. A model states the contradiction (`conflicts_with`), and
+the guard `requirements_agree` asks the user which demand holds. The user's answer drops the other demand.
 """
 
 from bisect import bisect_left
@@ -25,7 +25,7 @@ def words_of(text: str) -> list[str]:
 
 
 class Passages:
-    """The words of a text, for finding quotes in it. Only whole words match."""
+    """The words of a text, in which quotes can be found. A quote matches only whole words."""
 
     def __init__(self, text: str) -> None:
         self._begins: list[int] = []
@@ -56,7 +56,7 @@ class Passages:
 
 
 def _join(words: Sequence[str]) -> str:
-    """Return the words with a space around each word, so that a text search matches only whole words."""
+    """Join the words, with a space before and after each word, so that a text search matches only whole words."""
     return f" {' '.join(words)} "
 
 
@@ -87,30 +87,30 @@ class UserTexts(NamedTuple):
     """The texts that the user of a run has written."""
 
     texts: tuple[tuple[RequirementSource, str], ...]
-    """Each text with its source: the problem, later messages to the run, and the answers."""
+    """Pairs of a text and its source: the problem, later messages to the run, and the answers."""
     clarified: tuple[Clarified, ...] = ()
     demands: tuple[DemandPlace, ...] | None = None
-    """The demands of the first text; None if they are not known yet."""
+    """The demands of the problem; None if they are not known yet."""
 
 
 class StatedDemand(NamedTuple):
-    """A demand, and the number of the text that states it, from 0."""
+    """A demand, and the position, from 0, of its text in `UserTexts.texts`."""
 
     demand: Demand
     text: int
 
 
 class Demands(NamedTuple):
-    """The demands of a user."""
+    """The demands of all texts of a user."""
 
     holding: tuple[StatedDemand, ...]
-    """The demands that no answer has dropped, without repeated quotes, in the order of the texts."""
+    """The demands that no answer has dropped, in the order of the texts. No quote is repeated."""
     dropped: tuple[StatedDemand, ...]
     unread: tuple[str, ...]
 
 
 def user_texts_in(context: Context) -> UserTexts:
-    """Return the user's texts in the context of a generator or a guard. Attached files are not read."""
+    """Return the user's texts from the context of a generator or a guard, without attached files."""
     return user_texts(context.specification, (*context.requirements, *context.notes), context.clarifications)
 
 
@@ -122,7 +122,8 @@ def user_texts(
 ) -> UserTexts:
     """Return the texts of a user.
 
-    `later` has the user's messages to the run after its start. `demands` are the known demands of the problem.
+    `later` has the user's messages to the run after its start. `demands` are the demands of the problem, if they are
+    already known.
     """
     texts = [(RequirementSource.PROBLEM, problem)] if problem.strip() else []
     texts += [(RequirementSource.USER, text) for text in later]
@@ -131,9 +132,9 @@ def user_texts(
 
 
 def problem_demands(problem: str) -> tuple[DemandPlace, ...] | None:
-    """Return the demands of a problem for the last event of its run, so that views need not read the text again.
+    """Return the demands of a problem, which its run's last event stores, so that views need not read the text again.
 
-    None if the text is longer than `KEPT_LENGTH_MAX`, or if a part of it was not read.
+    Return None if the text is longer than `KEPT_LENGTH_MAX`, or if a part of it was not read.
     """
     if len(problem) > KEPT_LENGTH_MAX:
         return None
@@ -143,7 +144,7 @@ def problem_demands(problem: str) -> tuple[DemandPlace, ...] | None:
 
 @lru_cache(maxsize=16)  # A page asks again and again about the same run.
 def demands_of(user: UserTexts) -> Demands:
-    """Return the demands of all texts; at most `DEMANDS_MAX` are read."""
+    """Return the demands of all texts, at most `DEMANDS_MAX`."""
     latest: dict[str, StatedDemand] = {}
     unread: list[str] = []
     for number, (source, text) in enumerate(user.texts):
@@ -174,7 +175,7 @@ def _read(text: str, source: RequirementSource) -> DemandReading:
 
 
 def _reading_at(places: Iterable[DemandPlace], text: str, source: RequirementSource) -> DemandReading:
-    """Return the demands at the given places of a text."""
+    """Return the demands whose places in a text are `places`."""
     return DemandReading(tuple(demand_at(text, kind, source, start, end) for kind, start, end in places), "")
 
 
@@ -202,7 +203,7 @@ def open_value(demand: Demand) -> str:
 
 
 def is_settled(clarified: Iterable[Clarified], *quotes: str) -> bool:
-    """Return whether the user has answered a question that shows all given quotes."""
+    """Return whether the user has answered a question that contains all of these quotes."""
     return any(closed.answer and all(_contains(closed.question, quote) for quote in quotes) for closed in clarified)
 
 

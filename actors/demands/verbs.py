@@ -1,8 +1,8 @@
-"""Lists of English words. With these words, the reader tells verbs from nouns, and English from other languages."""
+"""Lists of English words, which help to recognise verbs, nouns and texts in other languages."""
 
 
 def word_set(*lines: str) -> frozenset[str]:
-    """Return the words of some lines as a set."""
+    """Return the set of the words in several lines."""
     return frozenset(word for line in lines for word in line.split())
 
 

@@ -1,4 +1,4 @@
-"""Hints for unknown names: the replacement of a retired name, or the valid name nearest to a misspelt name."""
+"""Hints for unknown names: the replacement of a retired name, or the valid name most similar to a misspelt name."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -57,9 +57,10 @@ An option is written as `COMMAND --OPTION`, such as `run --strict`. A command in
 
 
 def describe_retired(name: str, written: Written | None = None) -> str:
-    """Return "it is gone: ..." for a retired name, and an empty text for any other name.
+    """Return "it is gone: ..." for a retired name, which no longer exists; an empty text for any other name.
 
-    Without `written`, a name counts as retired if it is retired in any place.
+    A name can be retired in one place, such as a key, and be valid in another place. Without `written`, all places
+    count.
     """
     for place, names in RETIRED.items():
         if written in {None, place} and name in names:
@@ -72,9 +73,9 @@ _NAMES_MAX = 20
 
 
 def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Written | None = None) -> str:
-    """Return a hint: the nearest known name, or a list of known names if no name is near.
+    """Return a hint: the most similar known name, or a list of known names if no name is similar.
 
-    With `written`, the hint for a name that is retired in this place is a sentence about its replacement.
+    If the name is retired in the place `written`, the hint names its replacement.
     """
     if written and (retired_notice := describe_retired(name, written)):
         return retired_notice
@@ -84,7 +85,7 @@ def nearest(name: str, known: Iterable[str], *, kind: str = "known", written: Wr
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return a hint: the nearest known name; empty if no name is near."""
+    """Return a hint with the most similar known name; empty if no name is similar."""
     close = closest(name, known)
     return f"did you mean {close!r}?" if close else ""
 
@@ -92,7 +93,7 @@ def near(name: str, known: Iterable[str]) -> str:
 def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
     """Return the known name that is most similar to a name; empty if no name is similar enough.
 
-    `cutoff` is the least similarity, a ratio of `difflib` from 0 to 1.
+    `cutoff` is the smallest similarity that is enough, as a ratio of `difflib` from 0 to 1.
     """
     from difflib import get_close_matches  # noqa: PLC0415 -- only a misspelt name needs it
 

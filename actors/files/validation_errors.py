@@ -1,4 +1,4 @@
-"""Parsed files, the base class of their models, and the error line for a file that does not fit its model."""
+"""Parsed files, the base class of their models, and the error message for a file that does not fit its model."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ class ParsedFile:
     """The path of the file, as the user wrote it."""
     value: Mapping[str, Any]
     lines: Mapping[KeyPath, int] = data_field(default_factory=dict)
-    """The line number of each path; 0 if the line is not known."""
+    """A mapping from the paths of keys to line numbers; 0 if the line is not known."""
 
     def place(self, path: KeyPath = ()) -> str:
-        """Return `FILE:LINE key.path`. A path that is not in the file gets the line of its nearest parent."""
+        """Return `FILE:LINE key.path`. If the path is not in the file, the line is that of its nearest parent."""
         known = path
         while known and known not in self.lines:
             known = known[:-1]
@@ -44,11 +44,11 @@ class ParsedFile:
         return f"{self.source}{f':{line}' if line else ''} {key_path(path)}".strip()
 
     def problem(self, cause: str, path: KeyPath = (), hint: str = "") -> UsageProblem:
-        """Return an error whose place is the path."""
+        """Return an error whose place is the key at `path`."""
         return UsageProblem(cause, place=self.place(path), hint=hint)
 
     def read_as(self, model: type[M], value: Mapping[str, Any] | None = None) -> M:
-        """Return the file's value as a model, or `value` if it is given. Raises `UsageProblem` for the first error."""
+        """Return `value`, or without it the file's value, as a model. Raises `UsageProblem` for the first error."""
         try:
             return model.model_validate(self.value if value is None else value)
         except ValidationError as error:
@@ -76,7 +76,7 @@ def _boolean_for_number(model: type[BaseModel], data: Mapping[Any, Any]) -> tupl
 
 @cache
 def _expected_numbers(model: type[BaseModel]) -> Mapping[str, str]:
-    """Return the expected type in words of each field that expects a number, by the field's name."""
+    """Return a mapping from the fields that expect a number to the expected type in words."""
     expected: dict[str, str] = {}
     for name, field in model.model_fields.items():
         types = _types_in(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation)
@@ -88,8 +88,7 @@ def _expected_numbers(model: type[BaseModel]) -> Mapping[str, str]:
 def _types_in(annotation: Any) -> set[Any]:
     """Return the types of the values that an annotation allows, including values in lists and mappings.
 
-    The type of an annotation with a `BeforeValidator` is left out, because the validator decides which values it
-    accepts.
+    An annotation with a `BeforeValidator` is skipped, because the validator decides which values it accepts.
     """
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -117,12 +116,14 @@ CONFIG_ERROR = "config"
 
 
 def config_error(cause: str, path: KeyPath = (), hint: str = "") -> PydanticCustomError:
-    """Return the error for a validator to raise. `path` is relative to the validator's model."""
+    """Return the error that a validator must raise. `path` is relative to the validator's model."""
     return PydanticCustomError(CONFIG_ERROR, "{cause}", {"cause": cause, "path": path, "hint": hint})
 
 
 class Config(Value):
-    """A frozen value that is read from a file. The error for an unknown key names the nearest valid key.
+    """The base class of immutable values that are read from files.
+
+    The error for an unknown key names the nearest valid key.
 
     A field that expects a number refuses true and false, which pydantic would accept as 1 and 0.
 
@@ -152,7 +153,7 @@ class Config(Value):
 
 @cache
 def keys_of(model: type[Value]) -> frozenset[str]:
-    """Return the keys that a model's fields have in a file, aliases included."""
+    """Return the keys that the fields of a model can have in a file, including aliases."""
     names: set[str] = set()
     for name, field in model.model_fields.items():
         alias = field.validation_alias
@@ -189,7 +190,7 @@ PATTERN_MEANINGS = {
 
 
 class _Unshown:
-    """Stands for a value that may be a secret. A message shows only the type of the value."""
+    """A placeholder for a value that may be a secret. A message shows only the value's type."""
 
     words: ClassVar = {str: "text", dict: "a mapping", list: "a list", bool: "true or false"}
 
@@ -207,9 +208,9 @@ _SHOWN = frozenset({"enum", "greater_than", "greater_than_equal", "less_than", "
 def usage_problem(
     error: ValidationError, document: ParsedFile, *, secret_sections: Collection[str] = ()
 ) -> UsageProblem:
-    """Return the first error about a document as one line. The hint counts the other errors.
+    """Return the first error about a document as a `UsageProblem`. The hint says how many other errors exist.
 
-    `secret_sections` are top-level keys. Any value below them may be a secret.
+    `secret_sections` are top-level keys below which every value may be a secret, so it is not shown.
     """
     errors = error.errors(include_url=False)
     details = [detail for detail in errors if not _is_consequence(detail, errors)]
@@ -229,7 +230,7 @@ def usage_problem(
 
 
 def _is_consequence(detail: ErrorDetails, errors: Iterable[ErrorDetails]) -> bool:
-    """Return whether a list is too short only because wrong entries were left out.
+    """Return whether an error says that a list is too short only because its wrong entries do not count.
 
     Other errors report these entries.
     """

@@ -87,7 +87,7 @@ def _near_file(path: Path) -> str:
 
 @lru_cache(maxsize=16)  # A host compares the files of a few workflows repeatedly, and parsing YAML is slow.
 def parse_document(text: str, source: str) -> ParsedFile:
-    """Parse a text. The result is cached and shared, so it must not be changed.
+    """Parse a text. The result is cached and shared, so callers must not change it.
 
     Raises:
         UsageProblem: the text is not YAML, is empty or not a mapping, has a duplicate key, is nested too deeply, has
@@ -121,7 +121,8 @@ def _compose_tree(text: str) -> yaml.Node | None:
     """Return the tree of nodes of a YAML text; None for an empty text.
 
     libyaml's parser is six times as fast as PyYAML's own. PyYAML's own parser reads texts that libyaml refuses, such as
-    JSON with surrogate pairs. It also reads every text with tabs, so that all machines read a file in the same way.
+    JSON with surrogate pairs. PyYAML's own parser also reads every text with tabs, so that all machines read a file in
+    the same way.
     """
     if yaml.__with_libyaml__ and "\t" not in text:
         with suppress(*_REFUSED):
@@ -130,7 +131,7 @@ def _compose_tree(text: str) -> yaml.Node | None:
 
 
 class _Limits(yaml.composer.Composer):
-    """PyYAML's composer, with limits of depth and of the number of nodes."""
+    """PyYAML's composer, with limits on the depth and on the number of nodes."""
 
     depth = 0
     count = 0
@@ -152,11 +153,11 @@ class _Limits(yaml.composer.Composer):
 
 
 class _Loader(_Limits, yaml.BaseLoader):
-    """The limited composer with PyYAML's own parser."""
+    """The composer with limits, with PyYAML's own parser."""
 
 
 class _FastLoader(_Limits, yaml.CBaseLoader):
-    """The limited composer with libyaml's parser."""
+    """The composer with limits, with libyaml's parser."""
 
     def __init__(self, text: str) -> None:
         yaml.composer.Composer.__init__(self)
@@ -202,9 +203,9 @@ class _Builder:
         return result
 
     def _text(self, node: yaml.ScalarNode, path: KeyPath) -> str:
-        """Return a scalar's text with surrogate pairs joined.
+        """Return a scalar's text, with each surrogate pair replaced by its character.
 
-        JSON may write a character above U+FFFF as two escapes, a surrogate pair.
+        JSON can write a character above U+FFFF as two escapes, a surrogate pair.
         """
         text: str = node.value
         try:
@@ -218,7 +219,7 @@ class _Builder:
 
 
 def _plain(text: str) -> Any:
-    """Return the value of an unquoted scalar."""
+    """Return the value of a scalar without quotes."""
     if text in _WORDS:
         return _WORDS[text]
     if _INT.fullmatch(text):

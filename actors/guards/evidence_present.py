@@ -3,7 +3,7 @@
 Recon is the step that extracts names and quotes from the problem's text. The guard looks in recon's items for each name
 in a strategy's `evidence` and in a plan's `initial_state`. In a plan, only words that look like names in a program are
 looked up, such as `src/app.py`, `Cart::add` or `parse()`. A name is found if an item contains it, apart from white
-space and case. Names in the effects of a step are not looked up.
+space and case. A name that is also in the effects of a step is not looked up.
 """
 
 import re

@@ -75,9 +75,9 @@ class UndoCoverage:
 def _may_precede(plan: Plan, order: StepOrder) -> Iterator[tuple[int, int]]:
     """Yield each pair of a step and a step with `on_failure: undo` if the first may run before the second fails.
 
-    Steps are pairs of indices. Only dependencies are considered. A step that depends on the failing step runs after the
-    failing step has succeeded. So it can run before the failure only if another failure makes the failing step pending
-    again.
+    A pair has the indices of both steps. Only dependencies are considered. A step that depends on the failing step runs
+    after the failing step has succeeded. So it can run before the failure only if another failure makes the failing
+    step pending again.
     """
     undoing = [index for index, step in enumerate(order.steps) if step.on_failure == UNDO]
     again = 0

@@ -221,8 +221,8 @@ def unread_findings(plan: Any, given: Given) -> Iterator[Finding]:
     """Yield an error for each outcome or value in a plan that the result of the step's tool does not report.
 
     If `given` names no tools, yield nothing. Yield a warning if the result can report an outcome that the step does not
-    list, because this outcome counts as a failure of the step. In an execution, `actors.tools.uses.ToolSet.unbound`
-    finds the same mistakes.
+    list. Such an outcome counts as a failure of the step. In an execution, `actors.tools.uses.ToolSet.unbound` finds
+    the same mistakes.
     """
     draft = read_draft(plan)[0] if given.generators is not None else None
     if draft is None:

@@ -7,8 +7,8 @@ about four steps has 241 probabilities, and a belief about eight steps has 865.
 
 A rejection multiplies the probability of each hypothesis by a likelihood. Let `w` be the topmost wrong step of the
 hypothesis. The policy's table has numbers for each place of a mistake. For the place of `w`, let `c` be the share in
-`codes` of the row that matches the rejection, and let `p` be the number in `repeats`. Rows about repeated failures
-count as not matching. The likelihood is:
+`codes` of the row that matches the rejection. Let `p` be the number in `repeats` for this place. Rows about repeated
+failures count as not matching. The likelihood is:
 
 - `c` for the first rejection of the failed step (rejections by a row under `rules` do not count);
 - `(1 - p) * c` if the rejection differs from the step's last rejection;
@@ -106,8 +106,7 @@ def repeat_factors(author: Author | None, afresh: float | None, history: Sequenc
     the number in `BeliefTable`. A retry that repeats the rejected text cannot be right. So the first factor is below 1
     if retries in this run repeat texts more often than `author.repeats` says. The last entry of `history` is the
     rejection about which the policy decides. If this rejection does not say what to add or change, the second factor is
-    computed from the model's shares of accepted fresh attempts and retries. The second factor is None if fresh moves
-    are not considered.
+    computed from the shares in `author`. The second factor is None if fresh moves are not considered.
     """
     if author is None or afresh is None:
         return 1.0, None

@@ -1,9 +1,9 @@
 """`decide`: the decision after a failure, from the rule table and the budgets.
 
 Pure, never raises (`docs/reference/policy.md`). First, the table proposes a level and targets (`_propose`). Second,
-`actors.search.progress` chooses a move that the budgets allow. Third, if the move goes back to an earlier step and the
-failed step has used up its escalations (`e_max`), a person is asked what to do. If no question is left, the search
-continues or ends instead.
+`actors.search.progress` chooses a move that the budgets allow. Third, a person is asked if the move goes back to an
+earlier step and the failed step has used up its escalations (`e_max`). If no question is left, the search continues or
+ends instead.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Reads and checks prompts files, and renders prompts for models."""
+"""Reads and checks files with prompt texts, and makes the prompts for models from these texts."""

@@ -1,7 +1,7 @@
 """The texts from which prompts are rendered: one entry per step or role, and the sections that all prompts share.
 
-Code contains no default texts. So an entry without a feedback wrapper is an error (S100, S101), because the first
-rejection would need the wrapper. A prompts file maps an entry's id to its five texts, in the format of AtomicGuard's
+The code contains no default texts. So an entry without a feedback wrapper is an error (S100, S101), because the prompt
+after a rejection needs the wrapper. A prompts file maps an entry's id to its five texts, in the format of AtomicGuard's
 `prompts.json`. The optional key `sections` of the file has the headings and delimiters. A file without this key uses
 the shipped sections.
 """
@@ -68,11 +68,11 @@ class PromptEntry(Config):
     constraints: Text
     """The rules for an answer: its fields, their values, an example."""
     task: Text
-    """The task. In the user part, only the feedback follows the task."""
+    """The task. In the user part, only the feedback follows it."""
     feedback_wrapper: Wrapper
     """The text around one rejection (`{feedback}`) of this step's own artifact."""
     escalation_feedback_wrapper: Wrapper
-    """The text around one later failure (`{feedback}`) that this step caused."""
+    """The text around one failure of a later step (`{feedback}`) that this step caused."""
     compact: ShorterTexts | None = Field(default=None, exclude_if=lambda texts: texts is None)
     """The shorter texts for the setting `compact`; null if the entry is short enough."""
 
@@ -87,7 +87,7 @@ class Sections(Config):
     """The texts that all prompts share: headings and delimiters, with their slots."""
 
     data_note: Text
-    """The end of the system part: a note that the text between delimiters is data, not instructions."""
+    """The end of the system part: a note that text between delimiters is data, not instructions."""
     constraints: Text
     """The heading of the workflow's constraints."""
     guard_catalog: Text
@@ -155,7 +155,7 @@ class PromptBook(Value):
 
 @lru_cache(maxsize=64)
 def schema_of(role: str) -> Mapping[str, Any] | None:
-    """Return the JSON Schema of the replies for a role; None for a role of the user's own."""
+    """Return the JSON Schema of the replies for a role; None for a role that is not built in."""
     # Only a process that calls models needs the modules of all replies.
     from actors.guards import fields  # noqa: PLC0415
     from actors.plans.reader import plan_schema  # noqa: PLC0415
@@ -174,7 +174,7 @@ def schema_of(role: str) -> Mapping[str, Any] | None:
 
 @lru_cache(maxsize=64)
 def schema_bytes(role: str) -> int:
-    """Return the size of a role's schema in bytes, as the JSON that a call sends; 0 if the role has none."""
+    """Return the number of bytes that a role's schema has as JSON in a call; 0 if the role has no schema."""
     schema = schema_of(role)
     return 0 if schema is None else len(orjson.dumps(schema))
 
@@ -184,7 +184,7 @@ _FOREIGN_SLOT = re.compile(r"\{(?:specification|constraints|feedback|ap_\w+)\}")
 
 
 class PromptsFile(Value):
-    """A prompts file: `sections`, and entries by id under all other keys."""
+    """A prompts file: `sections`, and under every other key an entry, whose id is the key."""
 
     model_config = ConfigDict(extra="allow", title="Replan prompts")
     __pydantic_extra__: dict[str, PromptEntry] = Field(init=False)
@@ -193,11 +193,13 @@ class PromptsFile(Value):
 
 
 def load_prompts(path: Path, shared: Path) -> tuple[PromptBook, tuple[str, ...]]:
-    """Return the prompts of a file, and notices. A file without `sections` uses the sections of the file `shared`.
+    """Return the prompts of a file, and notices for the user.
+
+    A file without `sections` uses those of the file `shared`.
 
     AtomicGuard's older `prompts.json` files have no `escalation_feedback_wrapper`. If an entry of a JSON file lacks
-    only this key, it uses the wrapper of `shared`, with a notice (S100). If an entry of a JSON file is a single text,
-    it is ignored, with a notice: its role cannot be separated from its task.
+    only this key, it uses the wrapper of `shared`, with a notice (S100). An entry of a JSON file that is a single text
+    is ignored with a notice, because its role cannot be separated from its task.
 
     Raises `UsageProblem` if a file cannot be read, if a text is missing, empty or too long, or if a slot is missing or
     repeated.
@@ -236,7 +238,7 @@ def _without_plain_texts(document: ParsedFile) -> tuple[ParsedFile, tuple[str, .
 
 
 def _with_escalation_wrapper(document: ParsedFile, shipped: PromptsFile) -> tuple[ParsedFile, tuple[str, ...]]:
-    """Return a document and notices. A JSON entry without an escalation wrapper gets the shipped wrapper."""
+    """Return the document, with the shipped escalation wrapper in each JSON entry that has none, and notices."""
     wrapper = "escalation_feedback_wrapper"
     older = [
         name

@@ -2,8 +2,9 @@
 
 The system part consists of the role, the constraints and the note on data. The user part consists of sections in a
 fixed order. Empty sections are omitted. Text that differs between attempts of a step comes last, so that a provider can
-cache the text before that part. Text from users and models is put between delimiters that do not occur in the text. So
-a model can distinguish the text from an instruction. Slots in inserted text are not replaced.
+cache all text before it. Text from users and models is put between delimiters that do not occur in the text. So a model
+can distinguish the text from an instruction. If an inserted text contains a slot such as `{step}`, the slot is not
+replaced.
 """
 
 import hashlib
@@ -36,22 +37,21 @@ MARK_LENGTH = 8
 
 
 class Rendered(NamedTuple):
-    """A prompt for a model, with the hash that its request stores."""
+    """A prompt for a model, in two parts."""
 
     system: str
     user: str
     cut: tuple[str, ...] = ()
-    """The names of the texts that were cut to their limit, in order."""
+    """The names of the texts that were longer than their limit and were cut, in order."""
     common: int = 0
-    """The number of characters at the start of the user message that are the same for each attempt with the same
-    material.
+    """The number of characters at the start of `user` that do not change between attempts with the same material.
     """
     before_results: int = 0
-    """The number of `common` characters before the accepted results of other steps; 0 if there are no results."""
+    """The number of characters before the accepted results of other steps; 0 if the prompt has no results."""
 
     @property
     def repeated(self) -> tuple[int, ...]:
-        """The lengths of the beginnings of the user message that later prompts may repeat, shortest first."""
+        """The lengths of the beginnings of `user` that later prompts may have too, shortest first."""
         return tuple(filter(None, (self.before_results, self.common)))
 
     @property
@@ -68,7 +68,7 @@ class Rendered(NamedTuple):
 
 
 class PromptTemplate:
-    """A prompt entry with its book, to be rendered often.
+    """A prompt entry with its book, from which many prompts are rendered.
 
     A template equals only itself, because comparing the texts is slow.
     """
@@ -80,10 +80,12 @@ class PromptTemplate:
 
 
 def render(template: PromptTemplate, context: Context, *, headed: bool = True) -> Rendered:
-    """Return the prompt for one call. Without `headed`, rejections have their wrappers but no headings.
+    """Return the prompt for one call.
 
-    Dependencies are rendered in the order of the mapping, and the caller passes them in the workflow's order. The only
-    setting that is shown is `guard_catalog`, the guard names that the workflow adds to the entry's names.
+    Without `headed`, the prompt shows rejections in their wrappers, without headings.
+
+    Dependencies are rendered in the order of the mapping; the caller passes them in the workflow's order. The only
+    setting that the prompt shows is `guard_catalog`, the guard names that the workflow adds to those in the entry.
     """
     facts = context.given
     # The failure of the previous plan comes before the run's own rejections.
@@ -114,7 +116,7 @@ class _Shown(NamedTuple):
     guard_catalog: tuple[str, ...]
     dependencies: tuple[tuple[str, str], ...]
     afresh: tuple[str, ...]
-    """Empty if the prompt leaves out no rejections. Otherwise one text, which is empty if no finding is shown."""
+    """Empty if the attempt is not fresh. For a fresh attempt, one text with the findings that the prompt shows."""
     retry: tuple[Feedback, ...]
     escalation: tuple[Feedback, ...]
     clarifications: tuple[Clarified, ...]
@@ -141,7 +143,10 @@ def _system(*texts: str) -> str:
 
 @lru_cache(maxsize=128)
 def _system_hash(system: str) -> "tuple[hashlib._Hash, int]":
-    """Return the hash of the system part and a zero byte, which callers copy, and the size of the part in bytes."""
+    """Return the hash object of the system part and a zero byte, and the size of the part in bytes.
+
+    Callers copy the hash.
+    """
     raw = system.encode()
     return hashlib.sha256(raw + b"\0"), len(raw)
 
@@ -154,7 +159,7 @@ class _SectionWriter:
         self.cut: list[str] = []
 
     def sections(self, context: _Shown) -> Iterator[str]:
-        """Yield the sections before the results of other steps. The section that changes least in a run comes first."""
+        """Yield the sections before the results of other steps. Sections that change less often in a run come first."""
         texts = self.texts
         if context.constraints.strip():
             yield f"{texts.constraints}\n\n{context.constraints}"
@@ -200,7 +205,7 @@ class _SectionWriter:
             yield f"{heading}\n\n{data}" if heading else data
 
     def rejections(self, entry: PromptEntry, context: _Shown, *, headed: bool) -> Iterator[str]:
-        """Yield the findings of rejections that are left out, then the escalation history, then the retry history."""
+        """Yield the findings of a fresh attempt, then the escalation history, then the retry history."""
         texts = self.texts
         for findings in context.afresh:
             heading = texts.afresh or texts.task
@@ -217,7 +222,7 @@ class _SectionWriter:
     def history(
         self, name: str, headings: tuple[str, str] | None, wrapper: str, rejections: Sequence[Feedback]
     ) -> Iterator[str]:
-        """Yield rejections of one kind. `headings` are the heading of the list, and the heading of each rejection."""
+        """Yield rejections of one kind. `headings` has the heading of the list, and the heading of each rejection."""
         if headings is not None:
             yield headings[0]
         for number, rejection in enumerate(rejections, 1):

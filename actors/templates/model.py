@@ -1,4 +1,4 @@
-"""The models `template:NAME`. They answer each step of a workflow from a template, deterministically and offline."""
+"""The models `template:NAME`, which write a workflow's artifacts from a template, deterministically and offline."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -25,9 +25,9 @@ REMARKS_MAX = 5
 class TemplateModel:
     """The model `template:NAME`.
 
-    It reads the `material` of a request: the `role` (a key of `AUTHORS`), the texts of the user and the accepted
-    `dependencies`. It also reads the `settings` (`r_max`, `guard_catalog` and `assurance`) and the facts that the run
-    was `given`. For an unknown role it returns the fault `BAD_REQUEST`.
+    The model reads the `material` of a request: the `role` (a key of `AUTHORS`), the texts of the user and the accepted
+    `dependencies`. It also reads the `settings` (`r_max`, `guard_catalog` and `assurance`) and the facts in `given`.
+    For an unknown role, the model returns the fault `BAD_REQUEST`.
     """
 
     def __init__(self, name: str, template: PlanTemplate) -> None:
@@ -39,7 +39,7 @@ class TemplateModel:
         return f"template:{self._name}"
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Return the artifact as JSON text. The reply uses no tokens."""
+        """Return the artifact of the request's role as JSON text. The reply has a usage of 0 tokens."""
         await trio.lowlevel.checkpoint()
         role = request.material.get("role")
         if not isinstance(role, str) or role not in AUTHORS:
@@ -54,7 +54,7 @@ class TemplateModel:
 
 
 def write(role: str, material: Mapping[str, Any], name: str, template: PlanTemplate) -> str:
-    """Return the JSON text of a role's artifact. Raises `KeyError` for an unknown role."""
+    """Return the artifact of a role as JSON text. Raises `KeyError` for an unknown role."""
     artifact = AUTHORS[role](read_request(material), template)
     if role == "plan" and artifact["steps"]:
         artifact["basis"] = BASIS.replace("{name}", f"`template:{name}`")
@@ -62,7 +62,7 @@ def write(role: str, material: Mapping[str, Any], name: str, template: PlanTempl
 
 
 def analysis(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the analysis. Its type of problem is the template's type, because the person chose the template."""
+    """Return the analysis. Its problem type is the template's type, because the user chose the template."""
     doubts = request.doubts()
     if doubts and not doubts["open_questions"]:
         return doubts
@@ -79,7 +79,7 @@ def analysis(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
 
 
 def recon(request: TemplateRequest, _: PlanTemplate) -> dict[str, Any]:
-    """Return the result of recon: the files and the demands in the texts."""
+    """Return the artifact of the role `recon`: the files and the demands in the user's texts."""
     kept = (RequirementKind.MUST_AVOID, RequirementKind.MUST_KEEP)
     return {
         "mentioned_files": list(request.files),
@@ -94,7 +94,7 @@ def recon(request: TemplateRequest, _: PlanTemplate) -> dict[str, Any]:
 
 
 def strategy(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the template's strategy. It asks the open questions if there is no analysis."""
+    """Return the template's strategy. If no earlier step made an analysis, the strategy asks the open questions."""
     doubts = {} if "analysis" in request.dependencies else request.doubts()
     if doubts and not doubts["open_questions"]:
         return doubts
@@ -118,7 +118,7 @@ def strategy(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]
 
 
 def plan(request: TemplateRequest, template: PlanTemplate) -> dict[str, Any]:
-    """Return the template's plan. The plan asks the open questions if there is neither an analysis nor a strategy."""
+    """Return the template's plan. If no step before made an analysis or strategy, the plan asks the open questions."""
     doubts = {} if request.dependencies.keys() & {"analysis", "strategy"} else request.doubts()
     if doubts and not doubts["open_questions"]:
         return {"plan_id": NOT_UNDERSTOOD, "steps": [], **doubts}

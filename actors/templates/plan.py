@@ -1,4 +1,4 @@
-"""Reads a request from the user's texts, and fills a template with it to make a plan. Pure."""
+"""Reads the facts for a template from a request, and fills the template with them to make a plan. Pure."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -49,14 +49,14 @@ _EDGES = " .;,"
 
 @dataclass(frozen=True, slots=True)
 class TemplateRequest:
-    """The facts that fill a template."""
+    """The facts with which a template is filled."""
 
     title: str
     files: tuple[str, ...]
-    """The files of the accepted recon; if it has none, the files that the texts name."""
+    """The files in recon's accepted artifact; if it has none, the files that the user's texts name."""
     requirements: tuple[Requirement, ...]
     short: bool
-    """Whether the texts have too few words for a plan."""
+    """Whether the user's texts have too few words for a plan."""
     asked: tuple[str, ...]
     """The questions that were answered, declined or expired, with each sequence of white space replaced by one space.
     """
@@ -69,14 +69,14 @@ class TemplateRequest:
     given: Mapping[str, Any]
 
     def dependency(self, role: str) -> Mapping[str, Any]:
-        """Return the accepted artifact of a role, or an empty mapping if it is missing or not an object."""
+        """Return the accepted artifact of a role; an empty mapping if the artifact is missing or is not an object."""
         value = self.dependencies.get(role)
         return value if isinstance(value, Mapping) else {}
 
     def doubts(self) -> dict[str, Any]:
-        """Return the fields of an artifact for a text that is too short for a plan.
+        """Return the fields that an artifact gets if the user's texts are too short for a plan; empty if they are not.
 
-        These fields ask a question and give the reason. The result is empty if the text is long enough.
+        These fields ask a question and give the reason.
         """
         if not self.short:
             return {}
@@ -165,16 +165,17 @@ _NOT_NAME = re.compile(r"[^a-z0-9]+")
 
 
 class Item(NamedTuple):
-    """The demands of one repetition of a step."""
+    """The demands for one repetition of a step."""
 
     text: str
     ids: tuple[str, ...]
 
 
 def plan_of(template: PlanTemplate, request: TemplateRequest) -> dict[str, Any]:
-    """Return the template's plan for the request, beginning at the given state if there is one.
+    """Return the template's plan for the request. If the request has a given state, the plan begins there.
 
-    A step without a tool in the run is left out, unless every plan of the template needs it.
+    If no tool of the run implements a step, the plan does not have the step, unless the template says that it is
+    needed.
     """
     steps = [step for step in template.steps if step.needed or not any(_unbound_names(step, request.given))]
     items = {step.id: _items(step, request) for step in steps}
@@ -213,12 +214,12 @@ def _unbound_names(step: TemplateStep, given: Mapping[str, Any]) -> Iterator[str
 
 
 def lacking_names(template: PlanTemplate, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the sorted names of generators and guards that every plan of the template needs and no tool implements."""
+    """Return the sorted names of generators and guards that no tool implements, although the template needs them."""
     return tuple(sorted({name for step in template.steps if step.needed for name in _unbound_names(step, given)}))
 
 
 def tokens_of(template: PlanTemplate) -> frozenset[str]:
-    """Return the tokens that the plans of a template may make."""
+    """Return all tokens that plans of the template can make."""
     return frozenset(
         token
         for step in template.steps
@@ -251,7 +252,10 @@ def _number_text(texts: Sequence[str]) -> str:
 def _steps(
     template: PlanTemplate, steps: Sequence[TemplateStep], items: Mapping[str, list[Item]], request: TemplateRequest
 ) -> Iterator[dict[str, Any]]:
-    """Yield the steps of the plan. If a step is left out, the steps after it get its dependencies."""
+    """Yield the steps of the plan.
+
+    If the plan does not have a template's step, the steps after it get its dependencies.
+    """
     whole = {step.id: step for step in template.steps}
     kept = {step.id for step in steps}
     accepted = {step.id for step in key_steps_in(request.dependency("strategy"))}
@@ -337,9 +341,10 @@ def _limit_budgets(steps: list[dict[str, Any]], r_max: int) -> None:
 
 
 def plan_from_given_state(plan: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the plan from the given state to the given goal, without first steps whose effects already hold.
+    """Return the plan that begins at the given state and ends at the given goal, if the run has them.
 
-    A step is kept if it depends on a kept step, if it satisfies a demand, or if a failure goes back to it.
+    First steps are removed if their effects already hold. But a step is kept if it depends on a kept step, if it
+    satisfies a demand, or if a failure goes back to it.
     """
     state, goal = given.get("initial_state"), given.get("goal_state")
     if not isinstance(state, Sequence):

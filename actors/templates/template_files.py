@@ -18,12 +18,12 @@ Name = Annotated[str, Field(pattern=STEP_ID)]
 
 
 class TemplateStep(Config):
-    """A step of a template. `configs/templates/bug.yaml` explains the keys."""
+    """A step of a template. The comments in `configs/templates/bug.yaml` explain the keys."""
 
     id: Name
     name: str
     text: tuple[str, ...] = Field(min_length=1)
-    """The sentences of the description. A sentence with `{files}` is left out if the text names no files."""
+    """The sentences of the description. If the user's texts name no files, sentences with `{files}` are removed."""
     generator: str
     guard: str
     tries: int = Field(ge=1)
@@ -33,15 +33,16 @@ class TemplateStep(Config):
     after: tuple[str, ...] = ()
     """The ids of the steps on which this step depends."""
     back: str = ""
-    """The step that a failure goes back to; empty if a person is asked."""
+    """The step to which execution goes back after a failure; empty if a person is asked instead."""
     each: tuple[RequirementKind, ...] = ()
-    """The kinds of demands for which the step is repeated, in the order of the demands."""
+    """The kinds of demands for which the step is repeated; empty if the step is not repeated."""
     satisfies: tuple[RequirementKind, ...] = ()
     """The kinds of demands that the step satisfies all at once."""
     key: bool = False
     """Whether the step is a key step of the strategy."""
     needed: bool = False
-    """Whether every plan has the step. Any other step is left out if no tool of the run executes or checks it."""
+    """Whether every plan has the step. A plan has any other step only if tools of the run execute and check the step.
+    """
 
 
 class TemplateStrategy(Config):
@@ -50,7 +51,7 @@ class TemplateStrategy(Config):
     id: str
     name: str
     guards: tuple[str, ...]
-    """The guards that its plan uses."""
+    """The names of the guards that the plan uses."""
 
 
 class PlanTemplate(Config):

@@ -182,9 +182,8 @@ def quote_question(
 ) -> Inquiry:
     """Return a question to a person, made from the words of a model, a plan or a plug-in. Never raises.
 
-    If the last sentence of `words` is a question, and the only question in `words`, it becomes the text of the inquiry,
-    and the words before it are shown below. Otherwise the text asks the person for an answer, and all words are shown
-    below.
+    If the only question in `words` is the last sentence, this sentence becomes the text of the inquiry. The words
+    before it are shown below. Otherwise the text asks the person for an answer, and all words are shown below.
 
     Args:
         who: the author of the words, such as `The model`.
