@@ -1,1 +1,1 @@
-"""The actor runtime: machines, journals, actors, models. It knows nothing about planning."""
+"""The actor runtime: machines, journals, actors, models. This package knows nothing about planning."""

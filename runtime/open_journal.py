@@ -1,4 +1,7 @@
-"""Opens journals by their URLs (`sqlite:PATH`, `memory:`, `SCHEME://…`), and wake-ups and dispatchers of databases."""
+"""Opens journals by their URLs (`sqlite:PATH`, `memory:`, `SCHEME://…`).
+
+For databases, it also opens wake-ups and dispatchers.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -23,7 +26,9 @@ FORMS = "sqlite:PATH, memory: or postgresql://…"
 
 @dataclass(frozen=True, slots=True)
 class JournalScheme:
-    """The functions for journals whose URLs have a certain scheme. A function that is not supported is None.
+    """The functions for journals whose URLs have a certain scheme.
+
+    An optional function is None if the scheme does not support it.
 
     All functions raise `UsageProblem` for a URL that cannot be used. `place` is the name of the setting with the URL,
     for messages.
@@ -34,14 +39,14 @@ class JournalScheme:
     `open_journal`.
     """
     shown_url: Callable[[str, str], str]
-    """A function `shown_url(url, place)` that returns the part of a URL that may be shown, without a password."""
+    """A function `shown_url(url, place)` that returns the part of a URL that people may see, without a password."""
     open_wakeup: Callable[[str, str], WakeUp] | None = None
-    """A function `open_wakeup(url, place)` that returns the object that wakes hosts."""
+    """A function `open_wakeup(url, place)` that returns the object that wakes the hosts of the journal."""
     open_dispatcher: Callable[[str, str], AbstractAsyncContextManager[Dispatcher]] | None = None
     """A function `open_dispatcher(url, place)` that returns the engine that places runs on workers."""
     open_inspection: Callable[[str], AbstractContextManager[Inspection | None]] | None = None
-    """A function that opens one snapshot of the journal with a URL, to check the journal. The result is None if there
-    is no journal.
+    """A function that opens one snapshot of the journal with a URL, to check the journal. It yields None if no journal
+    exists.
     """
     open_raw: Callable[[str], AbstractContextManager[RawStore]] | None = None
     """A function that opens the journal with a URL, to copy runs from it or to it."""
@@ -61,7 +66,7 @@ JOURNALS = PluginGroup(
 def scheme_of(url: str) -> JournalScheme | None:
     """Return the functions for a URL `SCHEME://…`; None for a URL of another form or with an unknown scheme.
 
-    Raises `UsageProblem` for an installed scheme that cannot be used.
+    Raises `UsageProblem` if the plug-in for the scheme cannot be used.
     """
     scheme, _, rest = url.partition(":")
     found: JournalScheme | None = JOURNALS.get(scheme) if rest.startswith("//") else None
@@ -76,12 +81,12 @@ def open_journal(
     budget: BudgetSource | None = None,
     use_another: str = USE_ANOTHER,
 ) -> AbstractAsyncContextManager[Journal[Any]]:
-    """Return the journal with this URL, as a context to enter.
+    """Return a context manager that opens the journal with this URL.
 
-    `codecs` are for the kinds of runs that can be read. `clock` is the journal's clock, if the store has no clock.
-    `use_another` is the part of messages that says how to choose another folder. Raises `UsageProblem` if the URL is
-    not that of a journal, or if it is that of a database and the extra `postgres` is missing. Entering the context
-    raises the errors of `open_sqlite` and `open_postgres`.
+    `codecs` are the codecs of the kinds of runs that can be read. `clock` is the journal's clock, unless a database
+    server has its own. `use_another` is the text with which error messages say how to choose another folder. Raises
+    `UsageProblem` if the URL is not that of a journal, or if no installed journal supports it. Entering the context
+    manager raises the errors of the journal's own function, such as `open_sqlite`.
     """
     scheme, colon, rest = url.partition(":")
     match scheme:
@@ -100,7 +105,7 @@ def open_journal(
 
 
 def open_wakeup(url: str, place: str) -> WakeUp:
-    """Return the object that wakes hosts through the database with this URL. Messages name the URL `place`.
+    """Return the object that wakes hosts through the database with this URL. `place` is the URL's name in messages.
 
     Raises `UsageProblem`.
     """
@@ -111,9 +116,10 @@ def open_wakeup(url: str, place: str) -> WakeUp:
 
 
 def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatcher]:
-    """Return the engine that places runs on workers, in the database with this URL. Messages name the URL `place`.
+    """Return a context manager that opens the database's engine for placing runs on workers.
 
-    Raises `UsageProblem`. Entering the context raises the errors of the database.
+    Raises `UsageProblem`. `place` is the URL's name in messages. Entering the context manager raises the errors of the
+    database.
     """
     found = _database(url, place).open_dispatcher
     if found is None:
@@ -124,7 +130,7 @@ def open_dispatcher(url: str, place: str) -> AbstractAsyncContextManager[Dispatc
 
 
 def shown_url(url: str, place: str) -> str:
-    """Return the part of a database's URL that may be shown: its servers and its name. Raises `UsageProblem`."""
+    """Return the part of a database's URL that people may see: its servers and its name. Raises `UsageProblem`."""
     return _database(url, place).shown_url(url, place)
 
 

@@ -14,14 +14,17 @@ HINT = "sqlite:PATH or postgresql://…"
 
 
 def shown_url(url: str) -> str:
-    """Return the part of a journal's URL that may be shown. Moved runs store this part. Raises `UsageProblem`."""
+    """Return the part of a journal's URL that people may see.
+
+    The mark of a moved run contains it. Raises `UsageProblem`.
+    """
     kept = _find(url)
     return f"sqlite:{kept}" if isinstance(kept, Path) else kept.shown_url(url, "the journal's URL")
 
 
 @contextmanager
 def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspection | None]:
-    """Open one snapshot of a journal to check it; None if no journal exists. Raises the errors of opening a journal."""
+    """Open one snapshot of a journal, to check it. Yields None if no journal exists."""
     kept = _find(url)
     if isinstance(kept, JournalScheme):
         if kept.open_inspection is None:
@@ -40,9 +43,9 @@ def open_inspection(url: str, use_another: str = USE_ANOTHER) -> Iterator[Inspec
 
 @contextmanager
 def open_raw(url: str, *, make: bool = False, use_another: str = USE_ANOTHER) -> Iterator[RawStore]:
-    """Open a journal to copy runs from or to it. With `make`, a missing file is created.
+    """Open a journal to copy runs from or to it. With `make`, the file is created if it is missing.
 
-    Raises the errors of opening a journal, and `UsageProblem` for a missing file.
+    Raises the errors of opening a journal, and `UsageProblem` if the file is missing.
     """
     kept = _find(url)
     if isinstance(kept, JournalScheme):
@@ -64,8 +67,8 @@ def upgrade(
 ) -> int:
     """Upgrade a journal to this release's version, and return this version.
 
-    The database roles in `roles`, by kind, get their rights. Raises the errors of opening a journal, and `UsageProblem`
-    for roles if the journal is not a database.
+    `roles` has the names of database roles by their purpose; each role gets its rights. Raises the errors of opening a
+    journal, and `UsageProblem` if the journal is a file and roles are given.
     """
     kept = _find(url)
     if isinstance(kept, JournalScheme):
@@ -82,7 +85,10 @@ def upgrade(
 
 
 def _find(url: str) -> Path | JournalScheme:
-    """Return the path of a file, or the functions for the URL. Raises `UsageProblem` for a journal in memory."""
+    """Return the path if the URL is that of a file, otherwise its functions.
+
+    Raises `UsageProblem` for other URLs, such as `memory:`.
+    """
     if found := scheme_of(url):
         return found
     scheme, _, rest = url.partition(":")

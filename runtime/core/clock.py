@@ -17,7 +17,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The system's clock. A jump of the wall clock is noticed within `STEP` seconds."""
+    """The system's clock. If somebody sets the wall clock, a waiting program notices it within `STEP` seconds."""
 
     STEP = 30.0
 
@@ -28,8 +28,8 @@ class SystemClock:
     async def sleep_until(self, when: float) -> None:
         """Sleep in short steps, so that a suspended computer or a changed clock causes only a short delay.
 
-        If the computer was suspended or the clock was set forward, the wait is shorter by trio's clock. If the clock
-        was set back, the wait ends after its original duration.
+        If the computer was suspended or the clock was set forward, the wait ends earlier by trio's clock. If the clock
+        was set back, the wait still ends after its original duration.
         """
         last = trio.current_time() + when - self.now()
         while (remaining := min(when - self.now(), last - trio.current_time())) > 0:  # noqa: ASYNC110 - no event tells of a set clock

@@ -12,8 +12,8 @@ _NEW, _SET = object.__new__, object.__setattr__
 def changed(value: V, /, **fields: Any) -> V:
     """Return a copy of a frozen dataclass (without slots) with the given fields changed.
 
-    `dataclasses.replace` is slower, because it sets every field again. For a run's large state, this took longer than
-    all other work of a transition.
+    `dataclasses.replace` is slower, because it sets every field again. For the large state of a run,
+    `dataclasses.replace` took longer than all other work on an event.
     """
     before = value.__dict__
     merged = before | fields

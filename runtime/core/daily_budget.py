@@ -1,9 +1,9 @@
 """The daily budget: the calls and money that all runs of a home may use in a UTC day. Pure.
 
 A run's ledger has the total that the run has committed: its reserved, spent and unknown amounts. The journal stores
-this total with the run. When the journal appends events, it adds the difference to the day's total in the same
-transaction. If a batch's reservation would exceed the day's limit, the journal refuses the whole batch. So the limit
-holds for all processes together.
+this total with the run. When the journal appends events, it adds the change of the run's total to the day's total, in
+the same transaction. If the events would exceed the day's limit, the journal refuses all of them. So the limit holds
+for all processes together.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class HomeBudget:
     waits: bool = True
     """Whether a refused run waits for the next day. If not, the run ends."""
     setting: str = ""
-    """The place where the user sets the limits, named in messages; may be empty."""
+    """The name of the setting that contains the limits, for messages; may be empty."""
     whose: str = "the home's budget"
     """The name of this budget in messages."""
     tenants: Mapping[str, "HomeBudget"] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class HomeBudget:
         return self
 
     def of(self, tenant: str) -> dict[str, "HomeBudget"]:
-        """Return the budgets that limit a tenant's run, by tenant: the common budget and the tenant's own budget."""
+        """Return the budgets that limit a tenant's run: the common one by the key `HOME`, the tenant's by its name."""
         return {HOME: self, tenant: self.tenants.get(tenant, NO_LIMIT)} if tenant else {HOME: self}
 
     @property
@@ -60,7 +60,7 @@ class HomeBudget:
         return self.calls is not None or self.micro_usd is not None
 
     def uses(self, spent: Amount) -> list[tuple[Limit, int, int]]:
-        """Return three items for each limit that is set: the limit, the spent amount and the largest amount."""
+        """Return a tuple for each limit that is set: the limit, the spent amount and the largest allowed amount."""
         limits = ((Limit.CALLS, spent.calls, self.calls), (Limit.COST, spent.micro_usd, self.micro_usd))
         return [(limit, used, most) for limit, used, most in limits if most is not None]
 
@@ -76,7 +76,7 @@ class HomeBudget:
         return ""
 
     def reason_too_large(self, request: Amount) -> str:
-        """Return why a request is too large even for a day without other requests; empty if it is not too large."""
+        """Return why a request would exceed the limit even on a day without other requests; empty if it would not."""
         limit = self.shortfall(request, request)
         if not limit:
             return ""
@@ -113,7 +113,7 @@ class Account(NamedTuple):
 
 
 def book(account: Account, committed: Amount, reserved: Amount, now: float) -> tuple[Account, Amount]:
-    """Return a run's account after its total has changed, and the change of the day's total.
+    """Return the new account of a run whose total is now `committed`, and the change of the day's total.
 
     When a day begins, amounts that are still `reserved` are counted on the new day too. Otherwise, a reply that costs
     less than its reservation could make the new day's amount negative.

@@ -1,4 +1,4 @@
-"""Plug-ins of installed distributions. They are found by entry points, and loaded at their first use.
+"""Plug-ins of installed distributions. Plug-ins are found by their entry points, and loaded at their first use.
 
 Reading the entry points opens every installed distribution, so built-in names are looked up without entry points.
 """
@@ -27,7 +27,7 @@ class Installed:
 
     @property
     def place(self) -> str:
-        """The group, the name, and the distributions of the entry points, for messages."""
+        """The text that names these entry points in messages: group, name and distributions."""
         return f"{self.points[0].group} {self.points[0].name} (from {self.distribution})"
 
     @property
@@ -83,7 +83,8 @@ def _points(group: str, path: tuple[str, ...]) -> "tuple[EntryPoint, ...]":
 def _all_points(_: tuple[str, ...]) -> "EntryPoints":
     """Return the entry points of all installed distributions.
 
-    They are read once for each `sys.path`, because reading them opens the metadata of every distribution.
+    The entry points are read once for each value of `sys.path`, because reading them opens every distribution's
+    metadata.
     """
     from importlib.metadata import entry_points  # noqa: PLC0415 -- slow to load, and most commands need no plug-in
 
@@ -131,7 +132,7 @@ def _describe(value: object) -> str:
 
 
 def function_of(count: int) -> Callable[[Any], bool]:
-    """Return a function that checks whether a plug-in can be called with `count` positional arguments."""
+    """Return a validator: a function that checks whether a plug-in can be called with `count` positional arguments."""
     return lambda value: callable(value) and accepts_arguments(value, count)
 
 
@@ -163,7 +164,7 @@ class PluginGroup:
         return sorted(name for name, found in self.installed.items() if not found.reserved)
 
     def get(self, name: str) -> Any | None:
-        """Load the object with a name, built in or from a plug-in; None for an unknown name.
+        """Load the built-in object or the plug-in with a name; None for an unknown name.
 
         Raises `UsageProblem`, which names the distribution of a plug-in that cannot be used.
         """

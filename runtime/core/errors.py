@@ -56,7 +56,7 @@ class JournalError(ReplanError):
 
 
 class RunNotFound(JournalError):
-    """No run has this id. `cause` is the message if no particular run was named."""
+    """No run has this id. `cause` is the message for the case that the user named no run."""
 
     passing = False
 
@@ -78,8 +78,8 @@ class RunExists(JournalError):
 class KindUnknown(JournalError):
     """No installed kind can read the run: its `kind` or its `format` version is unknown.
 
-    `known` is the highest known format of the kind; None if the kind itself is unknown. `cause` completes "the run is",
-    and `hint` is the next step.
+    `known` is the highest known format of the kind; None if the kind itself is unknown. `cause` completes a sentence
+    that begins with "the run is". `hint` says what the user can do.
     """
 
     passing = False
@@ -166,7 +166,7 @@ class JournalNewer(JournalError):
 
 
 class JournalUnreadable(JournalError):
-    """The journal exists, but is not a file, or cannot be opened, read or written; `hint` is the next step.
+    """The journal exists, but is not a file, or cannot be opened, read or written; `hint` says what the user can do.
 
     The error may be temporary: permissions and disks can be restored.
     """
@@ -265,7 +265,9 @@ class MachineRunsAway(Bug):
 
 
 def root_cause(error: BaseException) -> BaseException:
-    """Return the error of a group that should be reported. An error that is not a group is returned unchanged.
+    """Return the one error of an exception group that should be reported.
+
+    An error that is not a group is returned unchanged.
 
     `Fenced` comes first, then the other errors of this program, then all other errors. Among errors of equal rank, the
     first error is returned. A cancellation comes last, because it would hide the reason for cancelling.

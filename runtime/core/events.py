@@ -2,11 +2,11 @@
 
 An event is a frozen pydantic value with a literal `kind`. The class variable `texts` lists the fields that may contain
 large texts. The journal stores each text once, by its content hash, and stores only the hash in the event. The codec is
-closed: it constructs only events of one union, and refuses unknown keys.
+closed: it makes only events of the classes that it was given, and refuses unknown keys.
 
 **A field that equals its default is not written.** So the default of a stored field is part of the format and must
-never change. A test contains the list of all defaults that are not empty. If a later release may choose another value,
-such as another limit, the field has no default, or has its own serializer. A value that can be computed from other
+never change. A test contains the list of all defaults that are not empty. If a later release may need another default,
+the field has no default, or has its own serializer that always writes it. A value that can be computed from other
 fields of the event is a property, never a field.
 """
 
@@ -28,7 +28,10 @@ ROUNDING = 1e-6
 
 
 def make_storable(text: str) -> str:
-    """Return the text with lone surrogates replaced. They cannot be encoded in UTF-8, so they could not be written."""
+    """Return the text with lone surrogates replaced.
+
+    A text with lone surrogates cannot be encoded in UTF-8, and so cannot be stored.
+    """
     return text.encode("utf-8", "replace").decode()
 
 
@@ -39,8 +42,8 @@ StorableText = Annotated[str, BeforeValidator(lambda text: make_storable(text) i
 class Value(BaseModel):
     """A frozen value that refuses unknown keys, and numbers that JSON cannot represent.
 
-    The schema of a class is built at its first use, because a process uses few of the classes. So an annotation without
-    a schema raises its error only at the first use.
+    The schema of a class is built at its first use, because a process uses few of the classes. So a wrong annotation of
+    a field raises its error only at the first use.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
@@ -52,13 +55,14 @@ class Event(Value):
     texts: ClassVar[tuple[str, ...]] = ()
     """The string fields that are stored by content hash."""
     added_fields: ClassVar[tuple[str, ...]] = ()
-    """Fields that were added after the first release. Their default values are not shown to people."""
+    """The fields that were added after the first release. If such a field has its default value, people do not see it.
+    """
     kind: str = ""
     """The name under which the event is stored."""
 
     @property
     def precedes_takeover(self) -> bool:
-        """Whether this event must be recorded before the takeover, because decisions depend on the event."""
+        """Whether a new driver must record this event before it resumes the run, because decisions depend on it."""
         return False
 
 
@@ -76,14 +80,14 @@ def _to_hex(digest: str) -> str:
 
 
 class Encoded(NamedTuple):
-    """An event in its stored form: its JSON, which has hashes (in hex) instead of texts, and the texts by hash."""
+    """An event in its stored form: its JSON, with hashes (in hex) in place of texts, and the text for each hash."""
 
     body: bytes
     texts: Mapping[str, str]
 
 
 class Codec(Generic[E]):
-    """Encodes and decodes one closed union of events, given as its member classes.
+    """Encodes and decodes the events of the given classes, and of no other class.
 
     `format` is the highest format version that it reads.
 
@@ -116,7 +120,7 @@ class Codec(Generic[E]):
         return [_to_hex(plain[name]) for name in self._members[plain["kind"]].texts if plain.get(name) is not None]
 
     def decode(self, body: bytes, texts: Mapping[str, str]) -> E:
-        """Return the event. `texts` must contain the text of every hash in the body."""
+        """Return the event. `texts` must contain the text for every hash in the body."""
         plain: dict[str, Any] = orjson.loads(body)
         member = self._members[plain["kind"]]
         for name in member.texts:

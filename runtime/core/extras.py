@@ -1,4 +1,4 @@
-"""The extras of Replan, and the commands that install them. An extra installs another distribution of Replan."""
+"""The extras of Replan, and the commands that install them. An extra installs a further distribution of Replan."""
 
 from collections.abc import Mapping
 
@@ -37,7 +37,8 @@ def install_command(extra: str, part: str = "") -> str:
     """Return the command that installs an extra from the same source as this installation.
 
     The command names a folder or an archive, because another project may own the name `replan` on a package index. In a
-    checkout, the command names the folder of the extra's distribution. `part` is an extra of that distribution.
+    checkout, the command names the folder of the distribution that the extra installs. `part` is an extra of that
+    distribution.
     """
     import json  # noqa: PLC0415 - most commands need no hint
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415

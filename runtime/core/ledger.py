@@ -32,7 +32,9 @@ class Usage(Value):
     """The part of `cache_write_tokens` that is kept for an hour, which costs more."""
     reasoning_tokens: int = Field(default=0, exclude_if=operator.not_)
     contradictory: bool = Field(default=False, exclude_if=operator.not_)
-    """Whether the provider's numbers contradict each other. If so, the call is charged at the highest rates."""
+    """Whether the provider's numbers contradict each other. If so, the call is charged at the highest rates of the
+    model.
+    """
 
     @property
     def tokens(self) -> int:
@@ -50,7 +52,10 @@ Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class TokenRates(Value):
-    """US dollars per token of each kind. A kind without a rate of its own has the rate of the kind that includes it."""
+    """US dollars per token of each kind.
+
+    If a kind has no rate of its own, the rate of the kind that includes it applies, such as input for cache reads.
+    """
 
     input_per_token_usd: Rate
     output_per_token_usd: Rate
@@ -84,7 +89,7 @@ class TokenRates(Value):
 
 
 class PriceTier(TokenRates):
-    """The rates for all tokens of a call whose prompt has more than `above` tokens."""
+    """The rates that apply to all tokens of a call if its prompt has more than `above` tokens."""
 
     above: int = Field(ge=0)
 
@@ -97,7 +102,7 @@ class Price(TokenRates):
 
     request_usd: Rate = 0.0
     tiers: tuple[PriceTier, ...] = ()
-    """The rates of longer prompts, in the order of `above`."""
+    """The rates for longer prompts, sorted by `above`."""
     source: str = ""
     """The source of the numbers, such as the name of a price list; may be empty."""
 
@@ -122,7 +127,7 @@ class Price(TokenRates):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the kinds of tokens without a rate of their own."""
+        """Serialize the price without the rates that are None or 0, except for the base rates."""
         plain: dict[str, Any] = serialize(self)
         return {key: value for key, value in plain.items() if value or key in _BASE}
 
@@ -140,7 +145,7 @@ class Price(TokenRates):
         return _micro(rates.usd(usage) + self.request_usd)
 
     def cache_saving_usd(self, cached_tokens: int) -> float:
-        """Return the dollars saved by reading these tokens from the prompt cache, at the first tier's rates."""
+        """Return the dollars saved because the provider's cache had these tokens, at the rates for short prompts."""
         return cached_tokens * (
             self.input_per_token_usd - _rate_or(self.cache_read_per_token_usd, self.input_per_token_usd)
         )
@@ -148,8 +153,8 @@ class Price(TokenRates):
     def micro_usd_at_most(self, input_tokens: int, output_tokens: int) -> int:
         """Return the highest cost of a call with at most these numbers of tokens, in whole micro-dollars.
 
-        All input may be written into the cache, and all output may be reasoning. A lower tier may have higher rates, so
-        all tiers up to the number of input tokens are compared.
+        All input may be written into the cache, and all output may be reasoning. Rates for shorter prompts may be
+        higher, so the rates of all tiers that these input tokens can reach are compared.
         """
         reached = [tier for tier in self.tiers if input_tokens > tier.above]
         return _micro(
@@ -173,7 +178,10 @@ FREE = Price.model_construct(input_per_token_usd=0, output_per_token_usd=0, sour
 
 
 class Limit(StrEnum):
-    """The limits that a run can reach, in the order of the checks. Their names are in `actors.run.limits`."""
+    """The limits that a run can reach, in the order in which they are checked.
+
+    Their names are in `actors.run.limits`.
+    """
 
     CALLS = "calls"
     TOKENS = "tokens"
@@ -226,7 +234,9 @@ class Limits(Value):
     micro_usd: int | None = Field(default=None, ge=1)
     """The largest cost, in micro-dollars."""
     active_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """The largest number of seconds with open work; waiting for people does not count."""
+    """The largest number of seconds in which the run has open work. The time in which a run waits for people does not
+    count.
+    """
     deadline: Seconds | None = Field(default=None, allow_inf_nan=False)
     """The time after which the run requests nothing new (UTC seconds since 1970)."""
     patience_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
@@ -240,7 +250,7 @@ class Limits(Value):
 
     @model_serializer(mode="wrap")
     def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the fields that are None and that earlier releases did not have."""
+        """Serialize the limits without the newer fields that are None, because earlier releases do not know them."""
         plain: dict[str, Any] = serialize(self)
         for key in ("patience_seconds", "stop_below", "at_limit"):
             if plain.get(key) is None:
@@ -250,7 +260,7 @@ class Limits(Value):
 
 @dataclass(frozen=True)
 class Ledger:
-    """The reserved and spent amounts of one run, against its limits."""
+    """The limits of one run, and the amounts that it has reserved and spent."""
 
     limits: Limits
     spent: Amount = ZERO
@@ -299,7 +309,7 @@ class Ledger:
         return self.limits.deadline
 
     def ended_by(self, now: float) -> Limit | None:
-        """Return the limit that ends the run at `ends_at`; None before this time."""
+        """Return the limit that has ended the run, if `now` is not before `ends_at`; otherwise None."""
         return None if self.ends_at is None or now < self.ends_at else Limit.DEADLINE
 
     def shortfall(self, amount: Amount, now: float) -> Limit | None:
@@ -329,11 +339,11 @@ class Ledger:
         return changed(self, reserved=without(self.reserved, (request,)), spent=self.spent + used)
 
     def refund(self, request: str) -> "Ledger":
-        """Return the ledger without a reservation that certainly cost nothing."""
+        """Return the ledger without a reservation whose request certainly cost nothing."""
         return changed(self, reserved=without(self.reserved, (request,)))
 
     def forfeit(self, request: str) -> "Ledger":
-        """Return the ledger with a reservation charged as unknown. A late reply may still settle it."""
+        """Return the ledger with a reservation moved to `unknown`. A late reply may still settle it."""
         amount = self.reserved.get(request)
         if amount is None:
             return self
@@ -345,7 +355,7 @@ class Ledger:
         )
 
     def restore(self, request: str) -> "Ledger":
-        """Return the ledger with a forfeited reservation open again: the run continues, and a reply may settle it."""
+        """Return the ledger with a forfeited reservation moved back to `reserved`, because the run continues."""
         amount = self.forfeited.get(request)
         if amount is None:
             return self

@@ -1,8 +1,8 @@
 """The protocol of machines: a run is a pure, synchronous machine over one state.
 
 A machine has no clock, randomness, I/O or trio. `accept` turns messages into events, `advance` returns the decisions
-that follow, and only `evolve` changes the state. The requested work is a function of the state (`outstanding`).
-Resuming, cancelling and pruning all compare running work with outstanding work.
+that follow, and only `evolve` changes the state. The requested work is a function of the state (`outstanding`). To
+resume a run, to cancel work or to prune a branch, the supervisor compares running work with outstanding work.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,13 +39,13 @@ class Work(NamedTuple):
     after a crash.
     """
     keeps_no_process: bool = False
-    """Whether the work needs no process while the run waits for a person. The wait for the deadline needs no process,
-    for example.
+    """Whether this work needs no process while the run waits for a person. An example is the wait for the run's
+    deadline.
     """
     until: float | None = None
     """The time at which a wait ends (UTC seconds since 1970); None for other work."""
     leaves: bool = False
-    """Whether a driver in the foreground stops driving the run when only this work is open."""
+    """Whether a driver in the foreground stops driving the run when only work with this flag is open."""
     judges: bool = False
     """Whether this is the work of a guard. While a guard works, the runs that take turns wait for this run
     (`runtime.drive.options.Turns`).
@@ -66,9 +66,11 @@ class Summary:
     committed: Amount = ZERO
     """All amounts that count against the run's limits."""
     asks: bytes = b""
-    """The open questions as a JSON array of objects, in the order in which they are listed; empty for none."""
+    """The open questions as a JSON array of objects, in the order in which people see them; empty if no question is
+    open.
+    """
     near: str = ""
-    """The run's most used limit and the level that was reached, in percent, such as `calls 80`; may be empty."""
+    """The limit of which most is used, and the percentage of it that was reached, such as `calls 80`; may be empty."""
     reserved: Amount = field(default=ZERO, compare=False)
     """The part of `committed` that is reserved for open requests. It is used for the daily budget, and is not stored.
     """
@@ -92,7 +94,7 @@ class Summary:
 
 
 class Machine(Protocol[S, E, M]):
-    """The functions of a machine. `brief` and `summary` return parts of the state for actors and for people."""
+    """The functions of a machine. `brief` returns a part of the state for actors, and `summary` a part for people."""
 
     def initial(self) -> S:
         """Return the state before the first event."""
@@ -113,7 +115,10 @@ class Machine(Protocol[S, E, M]):
         """Return the requested work without an answer, by request id."""
 
     def brief(self, state: S, work: Work) -> Any:
-        """Return everything that the actor of this work may see. It is called with the state when the work starts."""
+        """Return everything that the actor of this work may see.
+
+        The supervisor calls this function with the state at the start of the work.
+        """
 
     def summary(self, state: S) -> Summary:
         """Return the content of the run's status row."""

@@ -52,7 +52,7 @@ class Resumed(Message):
     epoch: int
     at: float
     at_once: bool = False
-    """Whether a person resumed the run and wants it to stop waiting."""
+    """Whether a person resumed the run and wants it to end its current wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Woken(Message):
 class Crashed(Message):
     """An actor raised exceptions more often than allowed for a request.
 
-    `error` is one line; the log has the traceback.
+    `error` is one line. The log contains the traceback.
     """
 
     request_id: str
@@ -107,12 +107,15 @@ class Overdrawn(Message):
     """The time when the next day begins; None if runs do not wait for the next day."""
     why: str
     never: bool = False
-    """Whether the next request is too large for any day."""
+    """Whether the next request would exceed the budget of a day even without other requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitUsed(Message):
-    """How much of a limit of a daily budget or of a child run is used. The run's own limits need no message."""
+    """The amount of a limit that is used, for a limit of a daily budget or of a child run.
+
+    The run's own limits need no message.
+    """
 
     at: float
     whose: str
@@ -125,7 +128,7 @@ class LimitUsed(Message):
     most: int
     """The limit, in the same unit."""
     request_id: str = ""
-    """The request that the child run answers; empty for a daily budget."""
+    """The id of the request that the child run answers; empty for a daily budget."""
 
 
 Control = Resumed | Parking | Woken | Crashed | Mailed | Overdrawn | LimitUsed

@@ -13,7 +13,7 @@ PARTS = 4
 
 
 def parts_of(owner: str) -> list[str] | None:
-    """Return host, PID namespace, PID and start time; None if the owner is not a process.
+    """Return the host, PID namespace, PID and start time from a process's name; None for the name of anything else.
 
     A host's name may contain slashes.
     """
@@ -28,7 +28,7 @@ def describe(owner: str) -> str:
 
 
 def trace_id(run: str) -> int:
-    """Return the id of a run's trace. It stays the same when the run is resumed."""
+    """Return the id of a run's trace. The id stays the same when the run is resumed."""
     return _hash_number(f"replan trace\n{run}", 16)
 
 

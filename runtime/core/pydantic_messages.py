@@ -32,7 +32,7 @@ _BOUNDS = {
 
 
 def describe(details: ErrorDetails) -> str:
-    """Return the cause as half a sentence: `should be a whole number, not '3'`, `needs at least one entry`."""
+    """Return the cause as the end of a sentence, such as `should be a whole number, not '3'`."""
     context = details.get("ctx", {})
     match details["type"]:
         case "missing":

@@ -1,9 +1,9 @@
 """Actors. An actor has an address, a handler and a mailbox.
 
-An actor keeps no state between pieces of work. An exception in a handler is a bug. Repeatable work is tried again a
-limited number of times (the restart intensity of OTP). Other work, and work that keeps failing, is answered with
-`Crashed`, and the log has the traceback. An error whose attribute `halt` is set (`runtime.core.messages`) parks the
-run.
+An actor keeps no state between pieces of work. An exception in a handler is a bug. Repeatable work is then tried again,
+a limited number of times (the restart intensity of OTP). If other work fails, or repeatable work keeps failing, the
+answer is `Crashed`, and the log has the traceback. An error whose attribute `halt` is set (`runtime.core.messages`)
+parks the run.
 
 The mailbox of an actor contains the waiting envelopes. The tasks of the mailbox process the envelopes.
 """
@@ -28,20 +28,26 @@ M = TypeVar("M")
 
 
 async def _report_recorded(_: object) -> bool:
-    """Return True. This is the default of `record` for handlers without a supervisor, such as in tests."""
+    """Return True.
+
+    This function is the default of `Envelope.record`, for handlers without a supervisor, such as in tests.
+    """
     await trio.lowlevel.checkpoint()
     return True
 
 
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[B]):
-    """One piece of work for an actor. The supervisor changes it while the actor works, to withdraw or park the work."""
+    """One piece of work for an actor.
+
+    The supervisor changes the envelope while the actor works, to withdraw or park the work.
+    """
 
     work: Work
     brief: B
     """Everything that the actor may see of the run (`Machine.brief`)."""
     trace: Mapping[str, str | int] = field(default_factory=dict)
-    """The ids that are added to log lines. They are stored here because context variables are not sent through
+    """The ids that the actor's log lines contain. They are stored here because context variables do not pass through
     channels.
     """
     ensure_held: Callable[[], Awaitable[None]] = checkpoint_if_cancelled
@@ -52,14 +58,17 @@ class Envelope(Generic[B]):
     """
     withdrawn: bool = False
     parked: bool = False
-    """Whether the run is being parked. If so, paid work that has not begun should not begin."""
+    """Whether the run is being parked. If so, the actor should not begin paid work."""
     scope: trio.CancelScope | None = None
-    """The cancel scope of the handler while it runs; else None."""
+    """The cancel scope of the handler while the handler runs; otherwise None."""
     unsent: trio.CancelScope | None = None
     """The cancel scope in which a call waits to be sent; None after the call was sent."""
 
     def withdraw(self) -> None:
-        """Cancel the work. Work that has not begun never begins. A call that was not sent is reported as not sent."""
+        """Cancel the work.
+
+        If the work has not begun, it never begins. If its call was not sent yet, the answer says so.
+        """
         self.withdrawn = True
         if self.unsent is not None:
             self.unsent.cancel()
@@ -67,7 +76,10 @@ class Envelope(Generic[B]):
             self.scope.cancel()
 
     def park(self) -> None:
-        """Withdraw repeatable work, and cancel a call that waits to be sent. A call that was sent continues."""
+        """If the work is repeatable, withdraw it.
+
+        Otherwise, cancel its call if the call waits to be sent; a sent call continues.
+        """
         self.parked = True
         if self.work.repeatable:
             self.withdraw()
@@ -75,7 +87,7 @@ class Envelope(Generic[B]):
             self.unsent.cancel()
 
     def may_send(self) -> bool:
-        """End the wait before a call is sent. Return whether the call may be sent."""
+        """Mark the call as no longer waiting to be sent, and return whether it may be sent."""
         self.unsent = None
         return not (self.parked or self.withdrawn)
 
@@ -90,7 +102,10 @@ class Delivery(NamedTuple, Generic[M]):
 
 @dataclass(slots=True, eq=False)
 class Report(Generic[M]):
-    """A message from an actor before its work ends. The actor waits until the supervisor has processed the message."""
+    """A message that an actor sends before its work ends.
+
+    The actor waits until the supervisor has processed the message.
+    """
 
     message: M
     taken: trio.Event = field(default_factory=trio.Event)
@@ -107,12 +122,12 @@ Deliver = Callable[[Delivery[M]], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Intensity:
-    """The limit of an actor's restarts (OTP's rule)."""
+    """The limit of an actor's restarts (the restart intensity of OTP)."""
 
     restarts: int = 3
-    """The largest number of restarts for one piece of work, and for all work within `seconds`."""
+    """The largest number of restarts for one piece of work, and also for all work of the actor within `seconds`."""
     seconds: float = 60.0
-    """The window in which all restarts are counted."""
+    """The length of the time in which all restarts of the actor are counted, in seconds."""
 
 
 class Actor(Generic[B, M]):
@@ -132,8 +147,8 @@ class Actor(Generic[B, M]):
 
         `now` returns the time for a `Crashed` message.
 
-        A call that was withdrawn before it began is also passed to its handler. The handler answers that the call was
-        not sent.
+        A withdrawn call that has not begun is still passed to the handler, which then answers that the call was not
+        sent.
         """
         log.bind(**envelope.trace)
         goes_on, restarts = not (envelope.withdrawn and envelope.work.repeatable), 0
@@ -178,7 +193,7 @@ a bug.
 class Mailbox(Generic[B, M]):
     """A bounded channel of envelopes, and up to `Actor.concurrency` tasks that receive from it.
 
-    A task is started in `nursery` when there is work, and ends when the channel is empty. So an idle actor costs
+    A task is started in `nursery` when an envelope arrives, and ends when the channel is empty. So an idle actor costs
     nothing. `deliver` is called with every answer, also while the nursery is being cancelled, so `deliver` must shield
     its own waits. `now` returns the time for a `Crashed` message.
     """
@@ -202,7 +217,7 @@ class Mailbox(Generic[B, M]):
     def flush(self) -> None:
         """Start a task for each waiting envelope, without regard to `concurrency`.
 
-        It is called when a run parks and all tasks end soon.
+        The supervisor calls this when the run parks, because all tasks then end soon.
         """
         for _ in range(self._receive.statistics().current_buffer_used):
             self._start()

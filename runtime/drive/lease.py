@@ -1,4 +1,4 @@
-"""The lease of a driver on a run. It is claimed, renewed, checked before each paid call, and released."""
+"""The lease of a driver on a run. The lease is claimed, renewed, checked before each paid call, and released."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -53,7 +53,7 @@ class LeaseKeeper:
         return trio.current_time() - self._claimed
 
     def end_from_now(self) -> tuple[float, float]:
-        """Return when a lease that begins now ends, by trio's clock and by the journal's.
+        """Return the end of a lease that begins now, by trio's clock and by the journal's clock.
 
         Trio's clock continues while the process is stopped, and cannot be set. The journal's clock continues while the
         computer is suspended, and other drivers use this clock.
@@ -61,16 +61,15 @@ class LeaseKeeper:
         return trio.current_time() + self.terms.ttl, self._journal.now() + self.terms.ttl
 
     def hold(self, epoch: int, end: tuple[float, float]) -> None:
-        """Store that this driver's lease on a new run ends at `end`.
-
-        The first append has stored and claimed the run.
-        """
+        """Store the epoch and the end of this driver's lease on a new run, which the first append has claimed."""
         self.epoch, self._end = epoch, end
 
     async def renew_forever(self) -> None:
-        """Renew the lease until this is cancelled. Raises `Fenced` if another driver has claimed the run.
+        """Renew the lease repeatedly until this task is cancelled.
 
-        The lease of a new run begins with its first records.
+        Raises `Fenced` if another driver has claimed the run.
+
+        The lease of a new run begins when its first records are appended; before then, nothing is renewed.
         """
         while True:
             await trio.sleep(self.terms.ttl / RENEWALS)
@@ -79,15 +78,15 @@ class LeaseKeeper:
                 await self._renew()  # If the release fails, it is tried again. Until then, others may claim the run.
 
     async def ensure_held(self) -> None:
-        """Raise `Fenced` if this driver has lost its lease, for example after a long pause of its process."""
+        """Wait until the lease is certainly valid. Raises `Fenced` if this driver has lost it."""
         while self._may_be_over() and not await self._renew():  # noqa: ASYNC110 - no event tells when it is possible
             await trio.sleep(RETRY_SECONDS)
 
     async def release(self) -> None:
         """Release the run if this driver still has the lease.
 
-        A new run whose admission failed is not touched, because another driver may have claimed a run with this id and
-        epoch.
+        If the admission of a new run failed, nothing is released, because another driver may have claimed a run with
+        this id.
         """
         if self.epoch > 0:
             await release_quietly(self._journal, self._run, self.epoch)
@@ -117,12 +116,15 @@ class LeaseKeeper:
 
 
 async def claim(journal: Journal[Any], run: str, terms: LeaseTerms) -> int:
-    """Claim a run on these terms, and return the new epoch. Raises `RunNotFound`, `KindUnknown`, `Held`."""
+    """Claim a run for the owner and the time that `terms` states, and return the new epoch.
+
+    Raises `RunNotFound`, `KindUnknown`, `Held`.
+    """
     return await journal.claim(run, terms.owner, terms.ttl, dead=terms.dead, kinds=terms.kinds)
 
 
 async def release_quietly(journal: Journal[Any], run: str, epoch: int) -> None:
-    """Release a run. If the journal fails, the lease ends by itself when its time is over. Written records remain."""
+    """Release a run. If the journal fails, the lease ends by itself when it expires. Written records remain."""
     try:
         await journal.release(run, epoch)
     except JournalError as error:
@@ -132,11 +134,11 @@ async def release_quietly(journal: Journal[Any], run: str, epoch: int) -> None:
 
 
 class Takeover(NamedTuple):
-    """The first events of a driver after its claim."""
+    """The first events that a driver records after it has claimed a run."""
 
     facts: list[tuple[Any, int | None]]
-    """The events, with the posted message that each event consumes, if any. All events are applied before the first
-    decision.
+    """The events, each with the id of the posted message that it consumes, or None. All events are applied before the
+    first decision.
     """
     taken: list[Mailed]
     """The posted messages from which the events were made."""
@@ -145,7 +147,7 @@ class Takeover(NamedTuple):
 
 
 class PostedEnd(NamedTuple):
-    """The end of a run by a posted message."""
+    """The events by which a posted message ends a run, and the state after them."""
 
     state: Any
     events: list[Any]
@@ -153,7 +155,7 @@ class PostedEnd(NamedTuple):
 
 
 def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence[Mailed]) -> PostedEnd | None:
-    """Return the end of the run by the first message that ends it; None if no message does."""
+    """Return the end that the first run-ending message among `posted` causes; None if no message ends the run."""
     for message in posted:
         accepted = machine.accept(state, message)
         if accepted is None or isinstance(accepted, Refused):
@@ -168,11 +170,11 @@ def end_by_message(machine: Machine[Any, Any, Any], state: Any, posted: Sequence
 def takeover(
     machine: Machine[Any, Any, Any], state: Any, resumed: Resumed, posted: Sequence[Mailed], *, finished: bool
 ) -> Takeover:
-    """Return the first events of a driver that has claimed a run in this state.
+    """Return the first events that a driver records after it has claimed a run in this state.
 
-    Some events must come before the takeover, because decisions depend on them: `precedes_takeover` of
-    `runtime.core.events.Event`. Other messages come after the takeover, so that the time before it does not count as
-    active. If the run is `finished`, all messages come before the takeover, because a message may undo the end.
+    The takeover is the event for `resumed`. An event with `precedes_takeover` comes before it, because decisions depend
+    on that event. Other events come after the takeover, so that the time before it does not count as active. If the run
+    is `finished`, all events come before the takeover, because a message may undo the end.
     """
     events = [machine.accept(state, message) for message in posted]
     urgent = [

@@ -1,8 +1,8 @@
-"""The options of a driver: the admission and lease of a run, its stop, callbacks, inbox signal and turn.
+"""The options of a driver, such as the terms of its lease, the request to stop, and callbacks.
 
-The runs of one process take turns with their model calls: the run with the fewest calls goes first. A run requests
-nothing until its turn comes. The calls are counted in the runs' ledgers, so the order of the turns survives a killed
-process.
+The runs of one process take turns with their model calls: the run with the fewest calls goes first. A run makes no
+request until its turn comes. The runs' ledgers count the calls, so the order is the same after a process was killed and
+restarted.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -40,18 +40,21 @@ class Turn:
         return not self._refused
 
     async def given(self) -> None:
-        """Wait until a run whose call was refused may ask again."""
+        """Wait until this run, whose call was refused, may request the call again."""
         await self._given.wait()
         self._given = trio.Event()
 
     def wake(self, fewest: float) -> None:
-        """If this run was refused a call and has made at most `fewest` calls, let it ask again."""
+        """Let this run request its refused call again, if it has committed at most `fewest` calls."""
         if self._refused and self.calls <= fewest:
             self._refused = False
             self._given.set()
 
     def note(self, calls: int, *, at_work: bool) -> None:
-        """Store the run's calls and whether the run is at work. Other runs are woken if either has changed."""
+        """Store how many calls the run has committed, and whether it is at work.
+
+        If one of them has changed, wake other runs.
+        """
         if (calls, at_work) != (self.calls, self.at_work):
             self.calls, self.at_work = calls, at_work
             self._turns.wake()
@@ -65,7 +68,10 @@ class Turns:
 
     @contextmanager
     def join(self) -> Iterator[Turn]:
-        """Within a `with` block, let a run take turns with the other runs."""
+        """Return a context manager that yields the turn of a new run.
+
+        Within its `with` block, the run takes turns with the others.
+        """
         turn = Turn(self)
         self._members.add(turn)
         try:
@@ -80,7 +86,7 @@ class Turns:
         return min((turn.calls for turn in self._members if turn.at_work), default=inf)
 
     def wake(self) -> None:
-        """Wake the runs whose refused call is allowed now."""
+        """Wake each run whose call was refused and is allowed now."""
         fewest = self.fewest
         for turn in self._members:
             turn.wake(fewest)
@@ -100,7 +106,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The facts about a new run that are written with its first records, in one transaction."""
+    """The facts about a new run that are written in the same transaction as its first records."""
 
     title: str
     kind: str = FIRST_KIND
@@ -119,10 +125,11 @@ class LeaseTerms:
     poll: float = 0.25
     """The seconds between two checks of the inbox by a driver that no host wakes."""
     dead: Dead = nobody
-    """A function that returns whether another owner has certainly ended. Nobody waits for the lease of such an owner.
+    """A function that returns whether another owner's process has certainly ended. The lease of such an owner does not
+    count.
     """
     kinds: Formats | None = None
-    """The kinds and formats of runs that the driver can drive; None for all."""
+    """The kinds and formats of runs that the driver can drive; None means all."""
 
 
 @dataclass
@@ -132,9 +139,9 @@ class Stop:
     handover: bool = False
     """Whether another driver may continue the run at once, without a person's request."""
     requested: trio.Event = field(default_factory=trio.Event)
-    """Once set, the driver starts nothing new, waits for replies in flight, and parks the run."""
+    """An event. Once it is set, the driver starts nothing new, waits for the replies in flight, and parks the run."""
     forced: trio.Event = field(default_factory=trio.Event)
-    """Once set, the driver stops waiting for replies in flight."""
+    """An event. Once it is set, the driver no longer waits for replies in flight."""
     grace: float | None = None
     """The longest wait for open replies, in seconds; None means as long as the time limits of the calls allow."""
 
@@ -144,13 +151,13 @@ ChangeSignal = Callable[[], Awaitable[None]]
 
 
 class Polling:
-    """A signal that polls the journal for commits. It is used if the process has only one driver."""
+    """A signal that finds commits by polling the journal. A process with only one driver uses it."""
 
     def __init__(self, journal: Journal[Any], seconds: float) -> None:
         self._journal, self._seconds, self._version = journal, seconds, -1
 
     async def __call__(self) -> None:
-        """Return once the journal has changed since the last call."""
+        """Wait until the journal has changed since the last call."""
         while True:
             await trio.sleep(self._seconds)
             version = await self._journal.version()
@@ -160,7 +167,7 @@ class Polling:
 
 
 class WakeSignal:
-    """A signal that a host sets for one of its runs, so that its runs need not poll."""
+    """A signal that a host sets for one of its runs, so that the run's driver need not poll the journal."""
 
     def __init__(self) -> None:
         self._event = trio.Event()
@@ -170,7 +177,7 @@ class WakeSignal:
         self._event.set()
 
     async def __call__(self) -> None:
-        """Return once `wake` was called since the last return."""
+        """Wait until `wake` has been called since the last return."""
         await self._event.wait()
         self._event = trio.Event()
 
@@ -192,21 +199,21 @@ class DriveOptions:
     stop: Stop | None = None
     """The request to stop; None if the run cannot be stopped."""
     on_record: OnRecord | None = None
-    """A function that is called with every record that the run appends; None for no call."""
+    """A function that is called with every record that the run appends; may be None."""
     notice: Notice = ignore
     """A function that is called with one line when something outside the run delays it, such as a full disk."""
     changed: ChangeSignal | None = None
-    """The signal that wakes the driver when there may be a message in the inbox; None polls the journal."""
+    """The signal that wakes the driver when the inbox may have a message. If None, the driver polls the journal."""
     rest_after: float | None = None
-    """A hosted run is released if it waits for a time that is more than this many seconds away. None means that the run
-    is in the foreground and is not released.
+    """The longest wait, in seconds, during which a host keeps driving a run; a run that waits longer is released. None
+    means that the run is in the foreground and is never released.
     """
     at_once: bool = False
-    """Whether a person has resumed the run and wants it to stop waiting."""
+    """Whether a person has resumed the run and wants it to end its current wait."""
     turn: Turn | None = None
     """The object by which the run takes turns with other runs; None if the run takes no turns."""
     on_drift: Notice | None = None
-    """A function that is called before a run is resumed whose original files have changed; None for no call."""
+    """A function that is called before a run is resumed, if its configuration on disk has changed; may be None."""
 
 
 DETACHED = DriveOptions()

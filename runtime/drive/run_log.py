@@ -1,7 +1,8 @@
-"""Writes the records of a run, for its driver or for a single event of a run without a driver.
+"""Writes the records of a run: for its driver, or a single event for a run without a driver.
 
-An event is appended before anything acts on it. If the daily budget does not allow a whole batch, only its first events
-are appended. An append waits while the disk is full, the journal is busy, or its database cannot be reached.
+An event is appended before anything acts on it. If the daily budget does not allow all events of a message, only the
+first of them are appended. An append waits while the disk is full, the journal is busy, or its database cannot be
+reached.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,10 +47,10 @@ class Prefix(Generic[S, E]):
 
 
 def _prefixes(machine: Machine[S, E, Any], state: S, events: Sequence[E], facts: int = 1) -> list[Prefix[S, E]]:
-    """Return the prefixes of a batch that end before a reservation, the longest first.
+    """Return the parts of a batch that begin with its first event and end before a reservation, the longest part first.
 
-    Every prefix includes the first `facts` events. The machine decides again about the events after the prefix when the
-    next message arrives.
+    Every prefix includes the first `facts` events. Events after a prefix are discarded, and the machine decides again
+    when the next message arrives.
     """
     shorter: list[Prefix[S, E]] = []
     state = fold(machine, events[:facts], state)
@@ -75,9 +76,9 @@ class Pause(Generic[S, E]):
 def pause(
     machine: Machine[S, E, Any], free: Prefix[S, E], spent: HomeBudgetSpent, now: float, mono: float
 ) -> Pause[S, E]:
-    """Tell the machine that the daily budget is spent, and return the pause that the machine makes.
+    """Tell the machine that the daily budget is spent, and return the events with which the machine then stops the run.
 
-    `now` and `mono` are the times of this message. Raises `spent` if the machine cannot pause.
+    `now` and `mono` are the times of this message. Raises `spent` if the machine refuses or ignores the message.
     """
     never = spent.budget.reason_too_large(free.next_reservation)
     why = never or spent.why
@@ -110,7 +111,7 @@ class Snapshot(Generic[S]):
 class RunLog(Generic[S, E]):
     """Writes the records of one run.
 
-    `state` and `summary` are the values after the last record, which has the number `seq`.
+    `state` and `summary` are those after the last record, whose number is `seq`.
     """
 
     def __init__(
@@ -151,10 +152,10 @@ class RunLog(Generic[S, E]):
     async def write(self, facts: Sequence[tuple[E, int | None]], goes_on: Callable[[S], bool]) -> None:
         """Append facts and the decisions that follow them, as far as the daily budget allows.
 
-        Each fact comes with the id of the posted message that it consumes, or None. `facts` may be empty. When the next
-        message comes, the machine decides again about the events that were left out. If the budget is exceeded and
-        `goes_on` says that no message will come, the run pauses. While it is the turn of other runs, no request is
-        appended. Raises the errors of `append`.
+        Each fact comes with the id of the posted message that it consumes, or None. `facts` may be empty. Decisions
+        that are not appended are discarded: the machine decides again when the next message comes. If the budget is
+        exceeded and `goes_on` returns that no message will come, the run pauses. While it is the turn of other runs, no
+        request is appended. Raises the errors of `append`.
         """
         accepted, inbox = [event for event, _ in facts], [message for _, message in facts]
         state, following = settle(self._machine, fold(self._machine, accepted, self.state))
@@ -181,7 +182,7 @@ class RunLog(Generic[S, E]):
             await self.append(self._machine.evolve(self.state, accepted), [accepted])
 
     async def _write_free(self, free: Prefix[S, E], inbox: Sequence[int | None]) -> None:
-        """Append events without reservations. They may exceed the daily budget, because they only report usage."""
+        """Append a prefix without reservations even if the daily budget is exceeded, because it only reports usage."""
         if free.events:
             await self.append(free.state, free.events, inbox, overdraw=True, waits=True)
 
@@ -235,10 +236,12 @@ class RunLog(Generic[S, E]):
         overdraw: bool = False,
         waits: bool = False,
     ) -> None:
-        """Append events; `state` is the state after them. The first events consume the posted messages in `inbox`.
+        """Append events; `state` is the state after them.
 
-        With `waits`, wait while the disk is full, or the journal is busy or cannot be reached. Raise the error instead
-        if a stop was requested, or if the run is new and loses nothing.
+        `inbox` has the ids of the posted messages that the first events consume.
+
+        With `waits`, wait while the disk is full, or the journal is busy or cannot be reached. But raise the error if a
+        stop was requested, or if the run is new, because a new run loses nothing.
 
         The first append of a new run also stores and claims the run. Raises the errors of `Journal.append`: `Fenced`,
         `StorageFull`, `JournalBusy`, `HomeBudgetSpent`; for a new run also `RunExists`.
@@ -310,7 +313,9 @@ M = TypeVar("M")
 async def admit(
     machine: Machine[S, E, M], journal: Journal[E], run: str, admission: Admission, message: M
 ) -> list[Record[E]]:
-    """Store a new run, which no driver has claimed yet. Its first event is made from the message that starts it.
+    """Store a new run, which no driver has claimed yet.
+
+    The run's first event is made from `first`, the message that starts the run.
 
     Raises `RunExists`, `StorageFull`, and `UsageProblem` for a message that cannot start a run.
     """
@@ -332,7 +337,7 @@ async def admit(
 async def append_one(
     machine: Machine[S, E, Any], journal: Journal[E], run: str, terms: LeaseTerms, message: Any
 ) -> bool:
-    """Append the event for a message; return False if the machine makes no event.
+    """Append the event for a message; return False if the machine refuses or ignores the message.
 
     Raises `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged`, `StorageFull`.
     """

@@ -1,11 +1,11 @@
 """The supervisor: the only writer of a run's records, and the only owner of the nursery for its work.
 
-It has one loop: receive a message, `accept`, `advance` until nothing follows, append durably (`RunLog`), log, compare.
-The comparison starts outstanding work that is not running, and cancels running work that is not outstanding. So a new
-run, a resumed run and a pruned branch need no code of their own.
+The supervisor repeats: receive a message, `accept`, `advance` until no decision follows, append durably (`RunLog`),
+log, compare. The last step compares outstanding with running work: it starts outstanding work that is not running, and
+cancels running work that is not outstanding. So new runs, resumed runs and pruned branches need no code of their own.
 
-Back-pressure: the supervisor's channel has size zero. Envelopes are sent without waiting, because an actor with a full
-mailbox may itself wait for the supervisor.
+Back-pressure: the supervisor's channel has size zero. The supervisor never waits for room in a mailbox, because an
+actor with a full mailbox may itself wait for the supervisor.
 """
 
 from collections.abc import Sequence
@@ -51,9 +51,9 @@ class Supervisor(Generic[S, E, M]):
     ) -> None:
         """Store the arguments. Nothing is read or claimed yet.
 
-        Work for other addresses than those of `actors` is left to people. `trace` returns the fields of log lines about
-        an event. Records of a `snapshot` are not read again. `admission` is given only for a new run. With `tells_day`,
-        the machine gets a message after each request about the committed part of the daily budgets.
+        Requests whose address belongs to none of `actors` are answered by people. `trace` returns the fields of log
+        lines about an event. Records before a `snapshot` are not read again. `admission` is given only for a new run.
+        With `tells_day`, a message after each request tells the machine how much of the daily budgets is committed.
         """
         self.run = run
         self._machine, self._journal, self._now = machine, journal, journal.now
@@ -90,9 +90,9 @@ class Supervisor(Generic[S, E, M]):
     async def drive(self, first: Any = None) -> Ending:
         """Claim the run, continue after its last record, and drive it until it ends, asks a question or is stopped.
 
-        `first` is the message that starts a run without records; a new run is claimed when it is admitted. Raises
-        before anything is done: `RunExists` for a new run; `RunNotFound`, `KindUnknown`, `Held`, `JournalDamaged` for
-        another run. Raises `Fenced` if another driver claims the run.
+        `first` is the message that starts a run without records. A new run is claimed when its first records are
+        appended. Raises these errors before it changes anything: `RunExists` for a new run; `RunNotFound`,
+        `KindUnknown`, `Held`, `JournalDamaged` for another run. Raises `Fenced` if another driver claims the run.
         """
         if self._is_new:
             self._lease.begin()
@@ -119,7 +119,7 @@ class Supervisor(Generic[S, E, M]):
     async def _start_and_drive(self, first: Any) -> Ending:
         """Start or resume the run, process the messages in its inbox, and drive it.
 
-        If a stop is requested, only the start is recorded.
+        If a stop was requested already, only the start of a new run is recorded.
         """
         starts = first is not None and self._log.seq == 0
         async with trio.open_nursery() as nursery:
@@ -151,7 +151,10 @@ class Supervisor(Generic[S, E, M]):
         return ending
 
     async def _end_by_inbox(self) -> bool:
-        """Process a message that ends the run before the run is resumed, so that no request is sent in vain."""
+        """Before the run is resumed, process a message that ends it, so that no request is sent in vain.
+
+        Return whether it ended.
+        """
         self._early_mail = [stamp(message, 0.0) for message in await self._read_inbox()]
         if self._is_finished() or self._log.summary.ending:
             return False
@@ -161,9 +164,9 @@ class Supervisor(Generic[S, E, M]):
         return self._is_finished()
 
     async def _was_driven_elsewhere(self) -> bool:
-        """Return whether a hosted run is no longer due, because another driver has driven it.
+        """Return whether a hosted run is no longer due, because another driver drove it after the host had looked.
 
-        The run's status row, which hosts read too, says whether the run is due.
+        The answer comes from the run's status row, in which hosts look for due runs too.
         """
         if self._rest_after is None or self._early_mail or self._log.seq == 0:
             return False
@@ -223,7 +226,10 @@ class Supervisor(Generic[S, E, M]):
         return self._log.held_back or is_judged or self._log.summary.reserved.calls > 0
 
     def _may_be_left(self) -> bool:
-        """Return whether a driver in the foreground leaves the run, because only work with `Work.leaves` is open."""
+        """Return whether open work has `Work.leaves`.
+
+        If only such work is open, a driver in the foreground leaves the run.
+        """
         return any(envelope.work.leaves for envelope in self._running.values())
 
     def _may_release(self, work: Work) -> bool:
@@ -233,7 +239,7 @@ class Supervisor(Generic[S, E, M]):
         return work.until - self._now() > (self._rest_after or ROUNDING)
 
     def _will_continue(self, state: S) -> bool:
-        """Return whether work in this process will advance a run in this state. If so, another message will come."""
+        """Return whether this process has work for a run in this state. If so, that work will send another message."""
         outstanding = self._machine.outstanding(state).values()
         return any(work.address in self._mailboxes and not self._may_release(work) for work in outstanding)
 
@@ -265,7 +271,10 @@ class Supervisor(Generic[S, E, M]):
             self._reconcile()
 
     async def _park(self) -> None:
-        """Request nothing new. Paid calls that are open continue. Repeatable work is cancelled and repeated later."""
+        """Request nothing new.
+
+        Open paid calls continue. Repeatable work is cancelled, and done again after the run is resumed.
+        """
         if self._parked or self._is_finished():
             return
         self._parked = True
@@ -307,8 +316,8 @@ class Supervisor(Generic[S, E, M]):
     async def _after_write(self) -> None:
         """Stop the work if the latest records have parked the run.
 
-        If the records contain a request, tell the machine how much of the daily budgets is used. Raises
-        `trio.Cancelled` if the supervisor was cancelled in the meantime.
+        If the records reserve calls or money, tell the machine how much of the daily budgets is used. Raises
+        `trio.Cancelled` if the supervisor was cancelled while it wrote.
         """
         before, self._told = self._told, self._log.summary.committed
         if self._tells_day and (self._told.calls > before.calls or self._told.micro_usd > before.micro_usd):
@@ -338,7 +347,7 @@ class Supervisor(Generic[S, E, M]):
                 self._mailboxes[work.address].put(envelope)
 
     async def _drain(self) -> None:
-        """Wait for the open work as long as the stop allows, then cancel it. Append every reply that arrives."""
+        """Wait at most `Stop.grace` seconds for the open work, then cancel it. Append every reply that arrives."""
         if self._stop.grace is not None:
             self._grace.deadline = trio.current_time() + self._stop.grace
         with self._grace:

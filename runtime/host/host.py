@@ -1,12 +1,12 @@
-"""The host: drives runs of one journal that no other process drives, up to a limit at the same time.
+"""The host: drives those runs of one journal that no other process drives. It drives a limited number at the same time.
 
-A run that only waits for people or for a time needs no task and no memory in the host. The journal stores when the run
-continues. One watcher serves all runs. The watcher polls, and every process that posts a message wakes it. The
-watcher's query (`due`) costs nothing for runs that wait. Several hosts may serve one journal: the host that claims a
-run drives it.
+A run that only waits for people or for a time needs no task and no memory in the host: the journal stores its next
+time. One task of the host watches the journal for all runs. This task polls, and every process that posts a message
+wakes it. Its query, `Journal.due`, takes no longer if more runs wait. Several hosts may serve one journal: the host
+that claims a run drives it.
 
 A worker is a host on which an engine places runs. A job of the engine contains only a run's id. If a worker has no job
-but could drive another run, the worker makes a sweep. A sweep searches the journal for due runs whose job is missing.
+but could drive another run, it makes a sweep: the engine searches for due runs without a job.
 """
 
 import secrets
@@ -56,14 +56,17 @@ class Placing:
     """The jobs of one worker."""
 
     def __init__(self, dispatcher: Dispatcher, dead: Dead, kinds: Formats | None) -> None:
-        """Store the engine, the function that recognises dead owners of leases, and the kinds of runs of this host."""
+        """Store the engine, the function that recognises dead owners of leases, and the kinds that this host drives."""
         self._dispatcher, self._dead, self._kinds = dispatcher, dead, kinds
         self._held: dict[str, Job] = {}
         self._ended: list[Job] = []
         self._swept = -SWEEP_SECONDS
 
     async def next(self, room: int, skip: Collection[str]) -> Job | None:
-        """Return the next job, or None. `skip` has the runs that need no job. Raises `JournalError`."""
+        """Return the next job, or None.
+
+        A sweep makes at most `room` jobs, and none for the runs in `skip`. Raises `JournalError`.
+        """
         await self.finish_ended()
         while True:
             job = await self._dispatcher.fetch()
@@ -76,12 +79,12 @@ class Placing:
                 return None
 
     def hold(self, job: Job) -> None:
-        """Keep a job until `end` is called for its run. An earlier job of the same run ends now."""
+        """Keep a job until `end` is called for its run. An earlier job of the same run is ended at once."""
         self.end(job.run)
         self._held[job.run] = job
 
     def end(self, run: str) -> None:
-        """End the job of a run, if there is one. Call this once the run is claimed, or needs no driver."""
+        """End the job of a run, if the run has one. Call this when the run has been claimed or needs no driver."""
         job = self._held.pop(run, None)
         if job is not None:
             self._ended.append(job)
@@ -223,7 +226,7 @@ class Host:
             self._report_trouble("placing", error)
 
     async def _finish_jobs(self) -> None:
-        """Delete the jobs of claimed runs. If a job cannot be deleted, other workers delete it later."""
+        """Delete the jobs that have ended. If a job cannot be deleted, another worker deletes it later."""
         if self._placing is not None:
             with suppress(JournalError):
                 await self._placing.finish_ended()
@@ -240,9 +243,9 @@ class Host:
         self.wake()
 
     async def _drive_due_runs(self, nursery: trio.Nursery) -> float | None:
-        """Drive runs without a driver, up to the limit of runs, and wake runs with unread messages.
+        """Start to drive due runs without a driver, up to the limit, and wake this host's runs with unread messages.
 
-        Return when the next run is due, by the journal's clock; None if that is not known.
+        Return the time at which the next run is due, by the journal's clock; None if no time is known.
         """
         now = trio.current_time()
         self._not_before = {run: time for run, time in self._not_before.items() if time > now}
@@ -267,7 +270,7 @@ class Host:
         return due.next
 
     def _drives_due_runs(self) -> bool:
-        """Return whether this host itself looks for due runs: no engine places runs here, or the engine fails."""
+        """Return whether this host itself looks for due runs, because no engine places runs on it, or it fails."""
         return self._placing is None or "placing" in self._trouble
 
     async def _drive_placed_runs(self, nursery: trio.Nursery, room: int) -> None:
@@ -297,7 +300,7 @@ class Host:
             nursery.start_soon(self._host, run)
 
     def _report_trouble(self, source: str, error: JournalError) -> None:
-        """Report an error of the journal, but only once while it lasts."""
+        """Report an error of the journal, but not again while the error lasts."""
         if self._trouble.get(source) != str(error):
             self._report(OutsideTrouble("", str(error)))
         self._trouble[source] = str(error)
@@ -339,7 +342,7 @@ class Host:
             self.wake()
 
     async def _report_rest(self, run: str, ending: Ending) -> None:
-        """Report why a run rests. If the run's row cannot be read, nothing is reported."""
+        """Report why this host has stopped driving a run."""
         try:
             summary = (await self._journal.row(run)).summary
         except JournalError as error:
@@ -348,7 +351,10 @@ class Host:
             self._report(_idle_notice(run, ending, summary))
 
     def _schedule_retry(self, run: str, error: ReplanError) -> None:
-        """Set the time of the next try of a run. The first try comes soon, since the journal may have been busy."""
+        """Set the time at which this host tries to drive a run again.
+
+        After a temporary error of the journal, the first pause is short.
+        """
         passing = isinstance(error, JournalError) and error.passing
         last = self._pauses.pop(run, RETRY_SECONDS_FIRST / 2)
         pause = min(2 * last, RETRY_SECONDS_MAX) if passing else RETRY_SECONDS_MAX

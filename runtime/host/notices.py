@@ -1,6 +1,6 @@
-"""The notices of a serving host: a closed union of frozen values.
+"""The notices that a host gives while it serves a journal, as frozen values.
 
-`event` is the name in machine-readable reports, and never changes.
+The name in `event` identifies the notice in machine-readable reports, and never changes.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class TakenUp:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Another process now drives a run that the host drove before."""
+    """The host has stopped driving a run, because another process drives it now."""
 
     event: ClassVar[str] = "left"
     run: str
@@ -49,7 +49,7 @@ class Resting:
     until: float | None
     """The time when the run continues (UTC seconds since 1970); None if unknown."""
     why: str = ""
-    """The provider that the run waits for; empty if the run waits only for a time."""
+    """The model provider that the run waits for; empty if the run waits only for a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Parked:
     event: ClassVar[str] = "parked"
     run: str
     reason: str
-    """The reason for the stop; empty if a person requested it."""
+    """The reason why the run was parked; empty if a person requested it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """Wake-ups of hosts.
 
-This module has the port, the adapter with one Unix socket per host, and the port of engines that place runs on workers.
+This module defines the port, its adapter with one Unix socket per host, and the port of engines that place runs on
+workers.
 
 A wake-up only says that the journal may have changed. So a lost wake-up delays a host by one polling interval, and a
 forged wake-up does no harm.
 
 The sockets are in the folder `hosts/` of the home (0700), and have the mode 0600. The sockets receive datagrams, whose
-content is ignored. A socket without a listener belongs to a killed process. The next process that finds the socket
+content is ignored. If nobody listens on a socket, its process was killed, and the next process that finds the socket
 removes it.
 """
 
@@ -38,7 +39,7 @@ class WakeUp(Protocol):
     async def listen(
         self, callback: Callable[[], object], *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        """Call `callback` at every wake-up until this task is cancelled. Start it with `nursery.start`.
+        """Call `callback` at every wake-up until this task is cancelled. Start this method with `nursery.start`.
 
         Raises `UsageProblem`, before the task has started, if this process cannot be woken.
         """
@@ -123,7 +124,7 @@ def _send(path: Path) -> None:
 
 @contextmanager
 def _short(path: Path) -> Iterator[str]:
-    """Yield a name of the socket that is short enough for the system."""
+    """Yield a path to the socket that is short enough for the operating system."""
     if len(os.fsencode(path)) <= PATH_BYTES_MAX:
         yield str(path)
         return
@@ -143,13 +144,13 @@ class Job:
 
 
 class Dispatcher(Protocol):
-    """An engine that places runs on workers, as one worker uses it.
+    """An engine that places runs on workers, as seen by one worker.
 
     All methods raise `JournalError` if the engine cannot be used.
 
     A job is a hint that a run may need a driver; the journal is the source of truth. A worker that gets a job tries to
     claim the run, and drives the run only if the claim succeeds. So lost, repeated and late jobs do no harm. `sweep`
-    makes a job for every due run without a job.
+    finds due runs that have no job.
     """
 
     async def fetch(self) -> Job | None:

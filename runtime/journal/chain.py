@@ -1,10 +1,11 @@
-"""Computes the hash chain of a run, and verifies records by the chain. Pure, and the same for every adapter.
+"""Computes the hash chain of a run, and verifies records by the chain. Pure, and the same for every journal.
 
-A record's hash is the SHA-256 of the previous record's hash, the run's id, and the record's fields. These are its
-number, its time, its epoch, the consumed message and the event's stored body. Every field has a fixed width or is
-preceded by its length, so no byte can move from one field to the next unnoticed. The body has the SHA-256 of each text
-in place of the text, so the chain covers the texts too. The hash before the first record is a hash of the run's kind
-and format. Missing last records are noticed, because the status row has the last record's number and hash.
+A record's hash is the SHA-256 of the previous record's hash, the run's id, and the record's fields. The fields are the
+number, the time, the epoch, the id of the consumed message, and the event's stored body. Every field has a fixed width
+or is preceded by its length, so no byte can move from one field to the next unnoticed. The body has the SHA-256 of each
+text in place of the text, so the chain covers the texts too. The hash before the first record is a hash of the run's
+kind and format. If the last records are missing, this is noticed, because the run's status row has the number and hash
+of the last record.
 """
 
 import hashlib
@@ -56,7 +57,10 @@ def genesis(kind: str, format: int) -> bytes:
 
 
 def link(previous: bytes, run: str, row: Stored) -> bytes:
-    """Return the hash that a record after the hash `previous` must have. The record's own `hash` is not read."""
+    """Return the hash that a record must have if the record before it has the hash `previous`.
+
+    The record's own `hash` is not read.
+    """
     name = run.encode()
     consumed = _NOT_CONSUMING if row.inbox is None else row.inbox
     place = _PLACE.pack(row.seq, row.at, row.epoch, consumed, len(row.body))
@@ -64,7 +68,7 @@ def link(previous: bytes, run: str, row: Stored) -> bytes:
 
 
 def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]]) -> list[Stored]:
-    """Return the entries as the records that follow the tip, in order."""
+    """Return the entries in stored form, numbered and hashed as the records that follow the tip."""
     rows: list[Stored] = []
     seq, previous = tip
     for entry in entries:
@@ -75,12 +79,15 @@ def extend(run: str, tip: Tip, epoch: int, at: float, entries: Sequence[Entry[E]
 
 
 def records(run: str, entries: Sequence[Entry[E]], rows: Sequence[Stored]) -> list[Record[E]]:
-    """Return the stored rows as records. The entries have the events of the records."""
+    """Return the stored rows as records, with the events of `entries`, which has one entry for each row."""
     return [_record(run, row, entry.event) for entry, row in zip(entries, rows, strict=True)]
 
 
 def verify(run: str, start: Tip, rows: Sequence[Stored], end: Tip) -> None:
-    """Check that the rows lead from `start` to `end` without a gap. Raises `JournalDamaged` at the first bad row."""
+    """Check that the rows form an unbroken chain from `start` to `end`.
+
+    Raises `JournalDamaged` at the first bad row.
+    """
     seq, previous = start
     for row in rows:
         seq += 1

@@ -2,15 +2,15 @@
 
 Runs are copied in groups, because each transaction waits for the disk. First, a group is durably marked as moved in the
 source, so that nobody drives these runs from the source. Then the group is read and added to the target in one
-transaction, with the amounts that each run has added to each day. If the program is killed after the marks, calling the
-command again copies the marked runs.
+transaction, with the amounts that each run has added to each day's total. If the program is killed after it has marked
+runs, calling the command again copies these runs.
 
 A mark raises the epoch of a run, and a copy has the epoch of its source. So if the target has the source's last record,
-under the same or a later epoch, it already has the copy (`rules.receive`). If the target has another run with this id,
-the target refuses the copy, and the mark in the source is removed. So exactly one journal drives each run.
+under the same or a later epoch, the target already has the copy (`rules.receive`). If the target has another run with
+this id, the target refuses the copy, and the mark in the source is removed. So exactly one journal drives each run.
 
-Runs are deleted from the source only after all of them were read back from the target. One transaction deletes these
-runs, if their marks have not changed.
+Runs are deleted from the source only after all of them were read back from the target. A run is deleted only if it is
+still marked and has not changed since it was read.
 """
 
 import hashlib
@@ -65,10 +65,10 @@ def copy_runs(
     runs: Sequence[str] | None = None,
     at_once: int = AT_ONCE,
 ) -> Iterator[Copied]:
-    """Copy runs that nobody drives, by default all runs, and yield the result for each run.
+    """Copy runs (by default all runs) that nobody drives, and yield the result for each run.
 
-    An error of one run does not stop the others. `places` are the names of the source and the target that moved runs
-    store. `spent` returns the amounts that a run has added to each day.
+    An error of one run does not stop the others. `places` are the names of the source and the target, for marks and
+    messages. `spent` returns the amounts that a run has added to each day.
     """
     copying, runs = _Copying(source, target, places, spent), copyable(source) if runs is None else runs
     for begin in range(0, len(runs), at_once):
@@ -82,9 +82,10 @@ def copyable(source: RawStore) -> list[str]:
 
 
 def _mark(source: RawStore, runs: Sequence[str], place: str, dead: Dead) -> list[JournalError | None]:
-    """Mark runs as moved to a place, in one transaction. Return None or the error for each run.
+    """Mark runs as moved to a place, in one transaction.
 
-    The errors are `Held`, `RunNotFound`, `JournalDamaged`, and `RunMoved` for a run that was moved elsewhere.
+    Return for each run None or the error that prevented the mark. The errors are `Held`, `RunNotFound`,
+    `JournalDamaged`, and `RunMoved` for a run that was moved elsewhere.
     """
     return source.carry_out(
         [RunOperation("move", run, lambda locked: rules.move(locked, place, dead), resumes=True) for run in runs]
@@ -92,7 +93,7 @@ def _mark(source: RawStore, runs: Sequence[str], place: str, dead: Dead) -> list
 
 
 class _Copying(NamedTuple):
-    """The copying of runs from one journal to another."""
+    """The process of copying runs from one journal to another."""
 
     source: RawStore
     target: RawStore
@@ -112,7 +113,10 @@ class _Copying(NamedTuple):
         yield from (done[run] for run in runs)
 
     def _read(self, runs: Sequence[str], done: dict[str, Copied]) -> list[RunCopy]:
-        """Return as many of the runs as `BYTES_AT_ONCE` allows. If a run cannot be read, its result is the error."""
+        """Return the first of the runs, until they exceed `BYTES_AT_ONCE`.
+
+        If a run cannot be read, store its error in `done`.
+        """
         ready, size = list[RunCopy](), 0
         with self.source.look() as reader:
             for run, copy in reader.copies(runs):
@@ -177,8 +181,8 @@ def remove_copied(
 ) -> Iterator[Removed]:
     """Delete copied runs from the source, and yield the result for each family.
 
-    A family (a run and its child runs) is deleted together, after all of its runs were found in the target. `place` is
-    the name of the target.
+    A family is a run with its child runs. All runs of a family are deleted together, after all of them were found in
+    the target. `place` is the name of the target.
     """
     ready = list[list[RunHead]]()
     for family in families:

@@ -1,8 +1,8 @@
 """The folder and the file of a journal: private to the user, and safe from other users.
 
 Problem statements and answers can be confidential, and a user who can replace the file can control a run. So the folder
-gets the mode 0700 and the file 0600, regardless of the umask. Symbolic links are refused, and so are folders in which
-other users may write.
+gets the mode 0700 and the file 0600, regardless of the umask. A symbolic link is refused, and so is a folder in which
+other users can write.
 """
 
 import errno
@@ -23,14 +23,14 @@ USE_ANOTHER = "use another folder"
 
 
 def access_hint(use_another: str) -> str:
-    """Return the hint in the error about a journal that this user may not open."""
+    """Return the hint for the error message about a journal that this user must not open."""
     return f"make the file and the files beside it writable, or {use_another}"
 
 
 def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool = True) -> None:
     """Make the folder if it is missing, and check that it is safe and writable. Raises `UsageProblem`.
 
-    `use_another` says how to choose another folder. If `write` is false, the folder must exist, but need not be
+    `use_another` says how to choose another folder. If `write` is false, the folder must exist already, but need not be
     writable.
     """
     try:
@@ -89,7 +89,7 @@ def prepare_file(path: Path, use_another: str = USE_ANOTHER) -> None:
 
 
 def is_there(path: Path, use_another: str = USE_ANOTHER) -> bool:
-    """Return whether a path exists. Raises `UsageProblem` if a folder above it may not be entered."""
+    """Return whether a path exists. Raises `UsageProblem` if this user has no access to one of its parent folders."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -100,9 +100,7 @@ def is_there(path: Path, use_another: str = USE_ANOTHER) -> bool:
 
 
 def check_in_place(path: Path) -> Callable[[], None]:
-    """Return a function that checks that the file now at a path is still there.
-
-    The function raises `JournalMoved` if the file is not there.
+    """Return a function that raises `JournalMoved` if the path no longer leads to the file to which it leads now.
 
     SQLite continues writing to a renamed or removed file, and reports success. A call takes microseconds.
     """
@@ -120,7 +118,10 @@ def check_in_place(path: Path) -> Callable[[], None]:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a private file so that every reader finds either all old bytes or all new bytes. Raises `OSError`."""
+    """Replace the content of a private file, so that every reader finds either all old bytes or all new bytes.
+
+    Raises `OSError`.
+    """
     import tempfile  # noqa: PLC0415 -- it loads every compression that Python has
 
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -159,7 +160,7 @@ def _sync(folder: Path) -> None:
 
 
 def explain(error: OSError, path: Path, use_another: str = USE_ANOTHER) -> ReplanError:
-    """Return the runtime's error that describes an error of the operating system."""
+    """Translate an error of the operating system into an error of the runtime."""
     if error.errno in FULL:
         return StorageFull(str(path))
     if error.errno is None:

@@ -1,6 +1,8 @@
-"""The row of a run: all its data except records, messages and texts. This module also has the mark of moved runs. Pure.
+"""The row of a run: all its data except records, messages and texts.
 
-A store needs only the row to decide whether a run is due and whether a message waits. The store's indices are computed
+This module also defines the mark of moved runs. Pure.
+
+The row is enough to decide whether a run is due and whether it has unread messages. The store's indices are computed
 from the row.
 """
 
@@ -44,15 +46,15 @@ class RunHead(NamedTuple):
     created: float
     updated: float
     summary: Summary
-    """The summary of the run's state. The open questions in it are read only on request."""
+    """The summary of the run's state. Its open questions are present only if the reader requested them."""
     tip: Tip
     account: Account = Account()
-    """The run's committed amount, and the last day that was charged for the run."""
+    """The amount that the run has committed, and the last day to whose total it was added."""
     last_posted: int = 0
     last_consumed: int = 0
     """The highest id of a message that a record has consumed; 0 if no message was consumed."""
     owner: str | None = None
-    """The process that holds the run's lease, or the place to which the run was moved (`moved_owner`)."""
+    """The name of the process that holds the run's lease, or `moved_owner(place)` for a moved run."""
     end: float = 0.0
     epoch: int = 0
     id: int = 0
@@ -98,7 +100,10 @@ class RunHead(NamedTuple):
         )
 
     def row_at(self, now: float, *, asks: bool = True) -> RunRow:
-        """Return the status row at a time. With `asks`, the row includes the open questions."""
+        """Return the status row; it has no owner if the lease ended before `now`.
+
+        With `asks`, it includes the open questions.
+        """
         summary, total = self.summary, self.summary.committed
         return RunRow._make(
             (
@@ -118,7 +123,7 @@ def new_head(run: str, title: str, kind: str, format: int, placement: Placement 
 
 
 def check_head(head: RunHead) -> RunHead:
-    """Return the row unchanged. Raises `JournalDamaged` if no journal can have written the row."""
+    """Return the row unchanged. Raises `JournalDamaged` if its values have types that no journal writes."""
     # In a damaged file a column may have a value of another type.
     format, seq, posted, digest = map(type, (head.format, head.tip.seq, head.last_posted, head.tip.hash))
     numbers = format is seq is posted is type(head.last_consumed) is type(head.epoch) is int
@@ -128,7 +133,7 @@ def check_head(head: RunHead) -> RunHead:
 
 
 def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
-    """Return the row that has these values of `COLUMNS`, and the open questions if they were read.
+    """Return the row from the values of `COLUMNS`, with the open questions `asks` if they were read.
 
     Damage is not detected, so that a list can show a damaged row among sound ones.
     """

@@ -1,8 +1,8 @@
 """The journal in memory: no threads, no I/O, deterministic. It is used for simulation and tests.
 
-A `MemoryStore` has the committed data, and remains when the journals that are opened on it are closed. A `Fault` is
-called just before and just after the commit of every operation. If a fault raises an error before the commit, nothing
-is written. If it raises an error after the commit, everything is written, but not reported.
+A `MemoryStore` has the committed data, and remains after the journals that were opened on it are closed. A `Fault` is a
+function that is called just before and just after the commit of every operation. If it raises an error before the
+commit, nothing is written. If it raises an error after the commit, the data is written, but the caller gets the error.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
@@ -63,9 +63,9 @@ class MemoryCursor:
     owner: str | None = None
     """The process that holds the cursor; None if no process holds it."""
     until: float = 0.0
-    """The time at which the hold ends (UTC seconds since 1970)."""
+    """The time until which this process holds the cursor (UTC seconds since 1970)."""
     positions: dict[str, int] = field(default_factory=dict)
-    """The number of the last record that the cursor has passed, by run."""
+    """The number of the last record that the cursor has passed, for each run id."""
 
 
 @dataclass
@@ -78,11 +78,13 @@ class MemoryStore:
     runs: dict[str, HeldRun] = field(default_factory=dict)
     """The runs by their ids, in the order of their admission."""
     texts: dict[str, bytes] = field(default_factory=dict)
-    """The long texts of all events, each stored once, by its hash in hex."""
+    """The long texts of all events, by their hash in hex. Each text is stored once."""
     days: dict[tuple[str, int], Amount] = field(default_factory=dict)
     """The amounts that each tenant's runs, and all runs, have committed on each UTC day. Days are counted from 1970."""
     hosts: dict[str, HostRow] = field(default_factory=dict)
-    """The hosts that were announced and have not departed, by id. The presence of some of them may have expired."""
+    """The hosts that were announced and have not departed, by id. A host may be listed although its presence has
+    expired.
+    """
     cursors: dict[str, MemoryCursor] = field(default_factory=dict)
     version: int = 0
     """The number of commits so far, as `Journal.version` returns it."""
@@ -269,7 +271,7 @@ async def open_memory(
 ) -> AsyncIterator[Journal[E]]:
     """Open a journal in memory, on a new or a given store.
 
-    `codecs` are for the kinds of runs that the journal can read.
+    `codecs` are the codecs for the kinds of runs that the journal can read.
     """
     by_kind = codecs_by_kind(codecs)
     kept, faults, allowed = store or MemoryStore(), fault or _no_fault, budget or HomeBudget()

@@ -1,6 +1,6 @@
-"""The operations of the port, for every store.
+"""The operations of the journal's port, for every store.
 
-The operations check and encode the input, apply the rules, and return records.
+They check and encode the input, apply the rules, and return records.
 
 A store defines how a snapshot is read (`_look`) and how an operation is carried out in a transaction (`_write`).
 """
@@ -46,13 +46,13 @@ T = TypeVar("T")
 
 
 class ReadOperations(Generic[E]):
-    """The half of the port that reads (`runtime.journal.port.Readable`)."""
+    """The reading half of the journal's port (`runtime.journal.port.Readable`)."""
 
     _codecs: Codecs
 
     @abstractmethod
     async def _look(self, read: Callable[[StoreReader], T]) -> T:
-        """Call a function with one snapshot of the store, and return its result."""
+        """Call `read` with one snapshot of the store, and return its result."""
 
     def _check_text(self, text: str, place: str) -> str:
         return check_text(text, place)
@@ -109,7 +109,7 @@ class RawOperations(ReadOperations[Any]):
 
 
 class Operations(ReadOperations[E]):
-    """The operations of the port, except for hosts and cursors, whose tables differ between stores."""
+    """The operations of the journal's port, except those on hosts and cursors, which each store implements itself."""
 
     def __init__(self, codecs: Codecs, budget: BudgetSource) -> None:
         self._codecs, self._budget = codecs, budget
@@ -121,7 +121,7 @@ class Operations(ReadOperations[E]):
 
     @abstractmethod
     async def _delete(self, runs: Mapping[str, int], dead: Dead) -> Deleted:
-        """Implement `Journal.delete`, after the run ids were checked."""
+        """Implement `Journal.delete`. The run ids are checked already."""
 
     async def create(
         self,

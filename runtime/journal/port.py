@@ -1,9 +1,11 @@
-"""The port of journals, the codecs of kinds of runs, and cursors. `tests/contracts/journal.py` tests every adapter.
+"""The port of journals and cursors, and the choice of a codec for a run.
 
-A driver calls `claim`, which returns an epoch, and `read`. Then the driver calls `append` repeatedly, and each time
-states the number of the last record that it knows. The driver calls `renew` before the lease ends, and `release` at the
-end. The driver of a new run calls `create` with the first records instead of `claim`, so every run in the journal has a
-record. Other processes may call `post` at any time. A cancelled call has written nothing, because a call that has
+`tests/contracts/journal.py` tests every adapter.
+
+A driver calls `claim`, which returns an epoch, and `read`. Then the driver calls `append` repeatedly, each time with
+the number of the last record that the driver knows. The driver calls `renew` before the lease ends, and `release` at
+the end. The driver of a new run calls `create` with the first records instead of `claim`, so every run in the journal
+has a record. Other processes may call `post` at any time. A cancelled call has written nothing, because a call that has
 passed a write to the store can no longer be cancelled.
 """
 
@@ -34,12 +36,12 @@ Formats = Mapping[str, int]
 
 
 def codecs_by_kind(codecs: Codec[E] | Codecs) -> Codecs:
-    """Return the codecs by kind. A single codec is for `FIRST_KIND`."""
+    """Return the codecs by kind. A single codec gets the key `FIRST_KIND`."""
     return {FIRST_KIND: codecs} if isinstance(codecs, Codec) else codecs
 
 
 def codec_of(codecs: Codecs, run: str, kind: str, format: int) -> Codec[Any]:
-    """Return the codec for a run of a kind and a format version. Raises `KindUnknown`."""
+    """Return the codec for a run of this kind and format version. Raises `KindUnknown` if there is none."""
     codec = codecs.get(kind)
     if codec is None or codec.format < format:
         raise KindUnknown(run, kind, format, None if codec is None else codec.format)
@@ -47,15 +49,12 @@ def codec_of(codecs: Codecs, run: str, kind: str, format: int) -> Codec[Any]:
 
 
 def is_drivable(formats: Formats | None, kind: str, format: int) -> bool:
-    """Return whether a process that drives these formats can drive a run of this kind and format.
-
-    None means all formats.
-    """
+    """Return whether a process that drives these kinds and formats can drive this run; None means all."""
     return formats is None or format <= formats.get(kind, 0)
 
 
 def check_drivable(formats: Formats | None, run: str, kind: str, format: int) -> None:
-    """Raise `KindUnknown` if a run is not `is_drivable`."""
+    """Raise `KindUnknown` if `is_drivable` returns False for the run."""
     if formats is not None and not is_drivable(formats, kind, format):
         raise KindUnknown(run, kind, format, formats.get(kind))
 
@@ -74,7 +73,7 @@ def check_version(place: str, version: int) -> None:
 
 
 def before_first(place: str) -> JournalUnreadable:
-    """Return the error for a journal of an older development version."""
+    """Return the error for a journal that an older development version wrote."""
     return JournalUnreadable(place, BEFORE_FIRST, "use another home or database, or keep using that version")
 
 
@@ -89,9 +88,11 @@ class Placement(NamedTuple):
     """The tenant whose budget a run uses, and the run's priority when hosts are full."""
 
     tenant: str = ""
-    """The name of a daily budget, which matches `[a-z0-9][a-z0-9._-]{0,63}`; empty for no tenant."""
+    """The tenant's name, which also names its daily budget and matches `[a-z0-9][a-z0-9._-]{0,63}`; empty for no
+    tenant.
+    """
     priority: int = 0
-    """Runs with a higher priority come first; from -100 to 100."""
+    """The priority, from -100 to 100. Hosts drive runs with a higher priority first."""
 
 
 ORDINARY = Placement()
@@ -99,7 +100,7 @@ ORDINARY = Placement()
 
 
 class RunRow(NamedTuple):
-    """A run's status row. The row is flat, because thousands of rows are listed at a time.
+    """A run's status row. The row has no nested objects, because lists contain thousands of rows.
 
     Times are UTC seconds since 1970.
     """
@@ -107,7 +108,7 @@ class RunRow(NamedTuple):
     run: str
     title: str
     kind: str
-    """The name of the run's kind, which this process need not know."""
+    """The name of the run's kind. A process can read the row even if it does not know this kind."""
     format: int
     """The version of the kind's format in which the run's events are written."""
     tenant: str
@@ -116,9 +117,7 @@ class RunRow(NamedTuple):
     created: float
     updated: float
     status: str
-    """The status in the `Summary` of the run's state. `detail`, `waiting_since` and `next_wake` are from this summary
-    too.
-    """
+    """`status`, `detail`, `waiting_since` and `next_wake` are the fields of the `Summary` of the run's state."""
     detail: str
     waiting_since: float | None
     next_wake: float | None
@@ -138,7 +137,7 @@ class RunRow(NamedTuple):
     owner: str | None = None
     """The process that drives the run; None if no process holds a valid lease."""
     asks: bytes = b""
-    """The open questions, as in `Summary`. Lists contain the questions only on request."""
+    """The open questions, as in `Summary`. In lists, this is empty unless `RunFilter.asks` is set."""
 
     @property
     def unread(self) -> bool:
@@ -169,17 +168,17 @@ class RunFilter:
     run_start: str = ""
     unfinished: bool = False
     tops: bool = False
-    """Only runs whose ids have no dot. The ids of child runs have a dot."""
+    """Only runs that are not child runs: the id of a child run contains a dot."""
     asks: bool = False
     """Only runs with open questions. The rows of these runs include the questions (`RunRow.asks`)."""
     limit: int = 200
-    """The largest number of listed runs. Further runs, which are older, are left out."""
+    """The largest number of listed runs. If more runs match, the newest of them are listed."""
     begin: int = 0
-    """The number of the newest runs that are left out."""
+    """The number of matching runs to skip, beginning with the newest."""
 
 
 class Totals(NamedTuple):
-    """The totals of the runs that match a filter: the numbers of runs, of records, and of runs with an owner."""
+    """The totals of the runs that match a filter: the numbers of runs, of records, and of runs with a driver."""
 
     runs: int
     records: int
@@ -196,18 +195,18 @@ class Posted(NamedTuple):
     inbox: int
     """The id of the message under this key in the inbox."""
     body: str
-    """The text of the message in the inbox. In a conflict, this is not the text that was posted now."""
+    """The text of the message in the inbox. In a conflict, this differs from the text that the caller tried to post."""
 
 
 class Due(NamedTuple):
-    """The work that a host has now, and the time at which the host should ask again."""
+    """The work that a host has now, and the time at which it should look again."""
 
     runs: tuple[str, ...] = ()
-    """Runs to drive now, because they are due or have unread messages. The runs are sorted by priority, then by
-    admission.
+    """The runs that need a driver now, because they are due or have unread messages. The runs are sorted by priority,
+    then by admission.
     """
     unread: frozenset[str] = frozenset()
-    """Runs that have a driver and messages that no record has consumed."""
+    """The runs that have a driver, and have messages that no record has consumed."""
     next: float | None = None
     """The time at which the next run is due (UTC seconds since 1970), by the journal's clock."""
 
@@ -241,7 +240,7 @@ class HostRow(NamedTuple):
     host: str
     owner: str
     until: float
-    """The time at which the host's presence ends if the host is not announced again (UTC seconds since 1970)."""
+    """The time at which the host no longer counts as present, unless it is announced again (UTC seconds since 1970)."""
     kinds: Formats | None = None
     """The kinds of runs that the host drives, with their highest formats; None for all kinds."""
 
@@ -256,12 +255,12 @@ must be quick.
 
 
 def nobody(_: str) -> bool:
-    """Return False. Callers use this function if they cannot tell whether an owner has ended."""
+    """Return False: no owner counts as dead. Callers pass this if they cannot tell whether an owner has ended."""
     return False
 
 
 class Readable(Protocol[E]):
-    """The reading half of the port."""
+    """The methods of a journal that only read."""
 
     async def row(self, run: str) -> RunRow:
         """Return one status row. Raises `RunNotFound`."""
@@ -294,7 +293,9 @@ class Behind(NamedTuple):
     """A run with records that a cursor has not passed."""
 
     number: int
-    """The number of the run in the order of admission. The next part of the list begins after this number."""
+    """The position of the run in the order of admission. To get further runs, pass the last number as `beyond` of
+    `Cursors.behind`.
+    """
     run: str
     kind: str
     format: int
@@ -313,16 +314,16 @@ class Tally:
     waiting_since: float | None = None
     """The time at which the longest waiting run began to wait for a person."""
     undriven_since: float | None = None
-    """The earliest time of the last change of a run that is due and has no driver."""
+    """Of the runs that are due and have no driver: the earliest time at which one of them last changed."""
 
 
 class Cursors(Protocol):
-    """The part of a journal that keeps cursors and counts runs.
+    """The methods of a journal that keep cursors and count runs.
 
     A cursor is the progress of a program that copies records elsewhere, such as an exporter of traces or a sender of
     webhooks. A cursor has a name, and stores the number of the last copied record of each run. A cursor is stored
     outside the records and never changes them. A lease allows only one process at a time to hold a cursor. So each
-    record is copied at least once, and twice only if a process died before it moved the cursor.
+    record is copied at least once. A record is copied twice only if a process died before it moved the cursor.
     """
 
     async def hold_cursor(
@@ -330,8 +331,8 @@ class Cursors(Protocol):
     ) -> bool:
         """Hold a cursor for `ttl` seconds from now. Return False if another process holds the cursor.
 
-        A new cursor starts after all records of those runs whose status is in `skip`. The hold of an owner is ignored
-        if the owner is certainly `dead`.
+        For a new cursor, all records of the runs whose status is in `skip` count as copied. If the cursor's owner is
+        certainly `dead`, another process can hold the cursor at once.
         """
 
     async def leave_cursor(self, name: str, owner: str) -> None:
@@ -345,9 +346,9 @@ class Cursors(Protocol):
         """
 
     async def behind(self, name: str, limit: int = CURSOR_LIMIT, *, beyond: int = 0) -> list[Behind]:
-        """Return runs with records that the cursor has not passed, in the order of admission.
+        """Return the runs with records that the cursor has not passed, in the order of admission.
 
-        At most `limit` runs are returned, and only runs whose number is above `beyond`.
+        Only runs whose number is above `beyond` are returned, and at most `limit` of them.
         """
 
     async def tally(self) -> list[Tally]:
@@ -367,8 +368,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     def now(self) -> float:
         """Return the time of the journal's clock, in UTC seconds since 1970. The call costs almost nothing.
 
-        If a database server has the clock, the result is an estimate from the server's last answer. The server itself
-        decides about leases, days and due times.
+        If the clock is that of a database server, the result is an estimate from the server's last answer. The server
+        itself decides about leases, days and due times.
         """
 
     async def create(
@@ -395,8 +396,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         the name of the run's kind. Without facts, the journal need not know the kind. `format` is the version of the
         kind's format in which the events are written. `facts` are the first events. No first event consumes a message.
         `summary` is the summary of the state after these events. `owner` is the process that drives the run from now
-        on, and `ttl` is the length of the lease in seconds. `overdraw` has the same meaning as for `append`.
-        `placement` has the tenant whose budget the run uses, and the run's priority.
+        on, and `ttl` is the length of the lease in seconds. `overdraw` has the same meaning as in `append`. `placement`
+        has the tenant whose budget the run uses, and the run's priority.
 
         Raises `RunExists`, `StorageFull`, `HomeBudgetSpent`, and `KindUnknown` for facts of a kind that is not known
         here. Raises `JournalDamaged` if a run had this id and all of its records are missing.
@@ -407,9 +408,9 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     ) -> int:
         """Claim the run's lease for `ttl` seconds, and return a new epoch, one higher than the last.
 
-        A valid lease cannot be claimed, even by its owner. A lease that has ended may be claimed. The lease of an owner
-        that is certainly `dead` may be claimed too. Raises `RunNotFound`, `Held`, `KindUnknown` for a run of another
-        kind or format, and `JournalDamaged` for a run whose last records are missing.
+        A valid lease cannot be claimed, even by its owner. A lease can be claimed if it has ended, or if its owner is
+        certainly `dead`. Raises `RunNotFound`, `Held`, `KindUnknown` if the run's kind and format are not in `kinds`,
+        and `JournalDamaged` if the run's last records are missing.
         """
 
     async def renew(self, run: str, epoch: int, ttl: float) -> None:
@@ -419,9 +420,9 @@ class Journal(Readable[E], Cursors, Protocol[E]):
         """
 
     async def release(self, run: str, epoch: int) -> None:
-        """End the lease now. Afterwards, nothing can be appended under the lease's epoch.
+        """End the lease now.
 
-        If `epoch` is an older one, do nothing.
+        Afterwards, nothing can be appended under the lease's epoch. For an older `epoch`, do nothing.
         """
 
     async def append(
@@ -436,9 +437,8 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     ) -> list[Record[E]]:
         """Append the facts and change the status row, in one durable transaction.
 
-        The day is charged with the amount that the run has committed since its last summary. `overdraw` allows the
-        amount to exceed the daily budget. Use `overdraw` only for facts that reserve no amount, but report a used
-        amount.
+        The amount that the run has committed since its last append is added to the day's total. With `overdraw`, the
+        total may exceed the daily budget. Use `overdraw` only for facts that reserve nothing and only report usage.
 
         Without facts, only the status row changes. A posted message is consumed at most once, by the fact that has its
         id. If a fact has the id of a message that was consumed or never posted, `JournalError` is raised.
@@ -452,16 +452,17 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     async def delete(self, runs: Mapping[str, int], *, dead: Dead = nobody) -> Deleted:
         """Delete runs permanently: records, messages, rows, and texts that no other run uses. Spent amounts are kept.
 
-        `runs` gives the expected number of each run's last record. Either all runs are deleted, or none of them. Raises
-        `RunNotFound`, `Held` for a run with a driver, and `SequenceConflict` for a run whose last record has another
-        number.
+        `runs` maps each run's id to the expected number of its last record. Either all runs are deleted, or none of
+        them. Raises `RunNotFound`, `Held` for a run with a driver, and `SequenceConflict` for a run whose last record
+        has another number.
         """
 
     async def due(self, limit: int, *, dead: Dead = nobody, kinds: Formats | None = None) -> Due:
-        """Return the runs of these kinds and formats that a host has to drive or wake.
+        """Return the runs of these kinds and formats that a host must drive or wake.
 
         At most `limit` runs to drive are returned. A run has no driver if its lease has ended or its owner is certainly
-        `dead`. Runs that only wait cost no time. Runs without records, and runs that a person has parked, are left out.
+        `dead`. The query takes no longer if more runs wait. Runs without records, and runs that a person has parked,
+        are not returned.
         """
 
     async def announce(self, host: str, owner: str, ttl: float, kinds: Formats | None = None) -> None:
@@ -479,12 +480,12 @@ class Journal(Readable[E], Cursors, Protocol[E]):
     async def budgets_today(self, run: str) -> list[tuple[HomeBudget, Amount]]:
         """Return the daily budgets that limit a run, each with the amount that is committed in this UTC day.
 
-        A budget without a limit is left out. Raises `RunNotFound`.
+        Budgets without a limit are not returned. Raises `RunNotFound`.
         """
 
     async def version(self) -> int:
         """Return a number that changes with every commit of any process.
 
-        The call takes microseconds and writes nothing. Poll the number, and read the inbox only if the number has
-        changed. Numbers from different openings of a journal cannot be compared.
+        The call takes microseconds and writes nothing. So a process can poll the number, and read the inbox only if the
+        number has changed. Compare only numbers from the same journal object.
         """

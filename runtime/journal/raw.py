@@ -1,7 +1,7 @@
-"""The stored form of a journal. Reading, copying and verification use this port.
+"""The port of a store that holds a journal, for reading, copying and verification.
 
 A `StoreReader` is one snapshot of a store. A reader returns rows, records with their hashes, and messages, for whole
-runs or for parts of runs. The chain, the texts and the events are verified here, for every store in the same way.
+runs or for parts of runs. This module verifies the chain, the texts and the events, in the same way for every store.
 """
 
 import sys
@@ -43,7 +43,9 @@ class Part(NamedTuple):
     """The tip of the chain before the first of these records."""
     rows: list[Stored]
     ends: frozenset[int]
-    """The numbers of the last records of all appends. The set may contain further numbers."""
+    """The numbers of those records that were the last of their append. The set may contain numbers that are not in
+    `rows`.
+    """
 
 
 class RunCopy(NamedTuple):
@@ -52,7 +54,7 @@ class RunCopy(NamedTuple):
     head: RunHead
     records: Sequence[Stored]
     ends: frozenset[int]
-    """The number of the last record of each append."""
+    """The numbers of those records that were the last of their append."""
     inbox: Sequence[InboxItem]
     texts: Mapping[bytes, bytes]
     """The texts of the run's events, by hash."""
@@ -65,7 +67,7 @@ class RunCopy(NamedTuple):
 
     @property
     def added(self) -> RunHead:
-        """The run's row for another journal, without an owner."""
+        """The run's row as it is added to another journal, without an owner."""
         return self.head._replace(owner=None, end=0.0)
 
 
@@ -73,7 +75,7 @@ class StoreReader(ABC):
     """One snapshot of a store."""
 
     now: float
-    """The time by the journal's clock."""
+    """The time of the snapshot by the journal's clock."""
 
     @abstractmethod
     def names(self, *, recorded: bool = False) -> list[str]:
@@ -96,7 +98,7 @@ class StoreReader(ABC):
 
     @abstractmethod
     def part(self, head: RunHead, after: int) -> Part:
-        """Return a run's records, from the first record of the append that contains the record after `after`."""
+        """Return a run's records after `after`. Earlier records of the same append may come before them."""
 
     @abstractmethod
     def messages(self, run: str, after: int) -> list[InboxItem]:
@@ -115,11 +117,11 @@ class StoreReader(ABC):
         return []
 
     def spending(self) -> dict[tuple[str, int], Amount]:
-        """Return the totals by tenant and day. `HOME` has the totals of all runs."""
+        """Return the total of each tenant on each day. The tenant `HOME` stands for all runs."""
         return {}
 
     def spent(self, tenant: str, day: int) -> Amount:
-        """Return the total of a tenant, or of all runs (`HOME`), on a day."""
+        """Return the total of a tenant on a day. The tenant `HOME` stands for all runs."""
         return self.spending().get((tenant, day), ZERO)
 
     def row(self, run: str) -> RunRow:
@@ -131,7 +133,7 @@ class StoreReader(ABC):
         return self.messages(run, after)
 
     def texts_of(self, rows: Iterable[Stored]) -> TextOf:  # noqa: ARG002 -- a store may read them all at once
-        """Return a function that finds the texts of these records."""
+        """Return a function that finds a text of these records by its hash."""
         return self.text
 
     def chain(self, head: RunHead, after: int = 0) -> list[Stored]:
@@ -141,7 +143,7 @@ class StoreReader(ABC):
         return rows[max(0, after) - start.seq :]
 
     def records(self, codecs: Codecs, head: RunHead, chained: Sequence[Stored]) -> list[Record[Any]]:
-        """Return the records of the rows of a `chain`, verified with their texts.
+        """Return the records from rows that `chain` has returned, after verifying their texts.
 
         Raises `JournalDamaged`, `KindUnknown`.
         """
@@ -166,7 +168,7 @@ class StoreReader(ABC):
                 yield run, error
 
     def named(self, rows: Sequence[Stored]) -> dict[bytes, bytes]:
-        """Return the texts to which records refer, by hash. Missing texts are left out."""
+        """Return the texts to which records refer, by hash, without those that are missing from the store."""
         found, text_of = dict[bytes, bytes](), self.texts_of(rows)
         for digest in named_texts(row.body for row in rows):
             text = text_of(digest.hex())
@@ -194,11 +196,11 @@ Spent = Mapping[int, Amount]
 
 
 class RawStore(ABC):
-    """A journal that needs no event loop, to move whole runs out of the journal or into it."""
+    """A journal without an event loop. It is used to move whole runs out of the journal or into it."""
 
     @abstractmethod
     def look(self) -> AbstractContextManager[StoreReader]:
-        """Yield one snapshot of the committed data. End the snapshot before waiting for anything."""
+        """Yield one snapshot of the committed data. The caller must end the snapshot before it waits for anything."""
 
     @abstractmethod
     def carry_out(self, works: Sequence[RunOperation[None]]) -> list[JournalError | None]:
@@ -209,13 +211,12 @@ class RawStore(ABC):
 
     @abstractmethod
     def add(self, copies: Sequence[tuple[RunCopy, Spent]], source: str = "") -> list[bool | Refused]:
-        """Add runs, and the amounts that the runs have spent on each day, in one transaction.
+        """Add runs, and the amounts that the runs have committed on each day, in one transaction.
 
-        Return the result of each run.
-
-        The result is True for an added run, False for a run that was received before, and otherwise the error of
-        `rules.receive`. `source` is the place from which the runs are copied. An interrupted copy back to that place
-        may have left a mark here, which is removed. If `JournalError` is raised, nothing is added.
+        Return a result for each run. The result is True if the run was added, False if the store had this copy already,
+        and otherwise the error of `rules.receive`. `source` is the place from which the runs are copied. If a run here
+        is marked as moved to that place, because the copying was interrupted, the mark is removed. If `JournalError` is
+        raised, nothing is added.
         """
 
     @abstractmethod
@@ -233,18 +234,19 @@ class RawStore(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A journal in one snapshot, to check all that it stores. The check changes nothing."""
+    """One snapshot of a journal, with all that is needed to check what it stores. The check changes nothing."""
 
     reader: StoreReader
     problems: Iterable[str] = ()
-    """The defects of the store itself, one line for each. The defects are found during the iteration."""
+    """The defects of the store itself, one line for each. The iteration searches for them."""
     lost: Sequence[str] = ()
-    """The ids of runs that were in the journal and are missing, if the store can tell."""
+    """The ids of runs that were in the journal and are missing now; empty if the store cannot tell."""
     may_lack_deleted: bool = True
     agenda: Callable[[RunHead], tuple[float | None, bool]] = lambda head: (head.summary.due, head.unread)
-    """A function that returns when a run is due, and whether the run has unread messages, both by the store's tables.
+    """A function that looks in the store's extra tables, and returns when a run is due and whether it has unread
+    messages.
     """
     check_end: Callable[[RunHead, Sequence[Stored]], None] = lambda _, __: None
-    """A function that raises `JournalDamaged` if the row or an anchor shows that records are missing."""
+    """A function that raises `JournalDamaged` if the run's row or its anchor shows that records are missing."""
     last_posted: Callable[[RunHead], int] = lambda head: head.last_posted
     """A function that returns the id of the last posted message, according to the row and the anchor."""

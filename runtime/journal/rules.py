@@ -1,8 +1,8 @@
-"""The rules of every journal: how an operation changes rows that its store has read under a lock. Pure.
+"""The rules of every journal: they decide how an operation changes rows that the store has read under a lock. Pure.
 
 A store carries out a `RunOperation` in a transaction: it reads the values that the operation needs (`Locked`), calls
 `decide`, and writes the `Change`. If `decide` raises an error, nothing is changed. `due` decides which runs are due.
-Databases have the same rule in SQL, because they must not read all runs.
+For databases, the same rule is written in SQL too, so that they need not read all runs.
 """
 
 import base64
@@ -28,15 +28,15 @@ class Locked(NamedTuple):
     head: RunHead
     """The row of the operation's run, or of the run that it admits."""
     now: float
-    """The time after all locks were taken."""
+    """The time at which all locks had been taken."""
     message: InboxItem | None = None
-    """The earlier message under the operation's key, if there is such a message."""
+    """The message that was posted earlier under the operation's key; None if there is none."""
     fresh: Mapping[int, bool] = {}
-    """The posted messages to consume, by id. The value says whether the message is still unconsumed."""
+    """For the id of each posted message to consume: whether no record has consumed the message yet."""
 
 
 class Booking(NamedTuple):
-    """An amount that is added to the totals of a day."""
+    """An amount to add to a tenant's total of a day."""
 
     day: int
     change: Amount
@@ -68,23 +68,25 @@ class RunOperation(NamedTuple, Generic[T]):
     entries: Sequence[Entry[Any]] = ()
     key: str | None = None
     resumes: bool = False
-    """Whether the caller continues after the last record. Then the store checks that no records are missing."""
+    """Whether the caller will continue after the run's last record. If so, the store checks that no records are
+    missing.
+    """
 
     @property
     def texts(self) -> dict[bytes, bytes]:
-        """The texts of the events, by hash."""
+        """The texts of the events to append, by hash."""
         return {bytes.fromhex(digest): text for entry in self.entries for digest, text in entry.texts.items()}
 
     @property
     def consumes(self) -> list[int]:
-        """The messages that the events consume."""
+        """The ids of the messages that the events to append consume."""
         return [entry.inbox for entry in self.entries if entry.inbox is not None]
 
 
 def admit(
     locked: Locked, entries: Sequence[Entry[Any]], summary: Summary, *, owner: str | None, ttl: float, overdraw: bool
 ) -> Change[Sequence[Stored]]:
-    """Admit a run with its first records. From now on, `owner` holds the run's lease."""
+    """Admit a run with its first records. If `owner` is not None, it then holds the run's lease for `ttl` seconds."""
     head = locked.head
     if owner is not None:
         head = head._replace(owner=owner, end=locked.now + ttl)
@@ -109,7 +111,7 @@ def renew(locked: Locked, epoch: int, ttl: float) -> Change[None]:
 
 
 def release(locked: Locked, epoch: int) -> Change[None]:
-    """End the lease. If `epoch` is an older one, do nothing."""
+    """End the lease. For an older `epoch`, do nothing."""
     head = locked.head
     if head.epoch != epoch or head.owner is None:
         return Change(None)
@@ -128,7 +130,7 @@ def append(
 
 
 def post(locked: Locked, key: str, body: str) -> Change[Posted]:
-    """Post a message. If the run already has a message with this key, that message is kept. Raises `RunMoved`."""
+    """Post a message. If the run already has a message with this key, nothing is posted. Raises `RunMoved`."""
     head, item = locked.head, locked.message
     check_here(head.run, head.owner)
     if item is not None:
@@ -138,7 +140,7 @@ def post(locked: Locked, key: str, body: str) -> Change[Posted]:
 
 
 def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
-    """Mark a run as moved to another journal, under a new epoch. A run that already has this mark is not changed.
+    """Mark a run as moved to another journal, and raise its epoch. A run that already has this mark is not changed.
 
     Raises `Held`, and `RunMoved` for a run that was moved elsewhere.
     """
@@ -150,18 +152,20 @@ def move(locked: Locked, place: str, dead: Dead) -> Change[None]:
 
 
 def keep(locked: Locked, place: str) -> Change[None]:
-    """Remove the mark of a run that was to be moved to a place. A run without this mark is not changed."""
+    """Remove the mark of a run that could not be moved to `place`. A run without this mark is not changed."""
     head = locked.head
     return Change(None, head._replace(owner=None, end=0.0) if place_moved_to(head.owner) == place else None)
 
 
 def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> RunHead | None:
-    """Return the new row of the target's run, if it is the same run as the copy; None if the row does not change.
+    """Compare a copy with the run that has its id in the target.
 
-    `has_tip` tells whether the copy's last record is among the run's records. An interrupted copy back to `source` may
-    have left a mark on the run, which is removed. Raises `RunMoved` if the run was moved away from the target and has
-    continued since then, so that the copy is newer. Raises `RunExists` for any other run, even if the target is a copy
-    of the source's file.
+    Return the run's changed row, or None if it does not change.
+
+    `has_tip` tells whether the copy's last record is among the run's records. If so, and if the run's epoch is not
+    older, the target has this copy already. The changed row then lacks a mark as moved to `source`, which an
+    interrupted copying may have left. Otherwise, raises `RunMoved` if the run was moved away from the target, or
+    `RunExists` if it was not.
     """
     place = place_moved_to(found.owner)
     if has_tip and found.epoch >= copy.epoch:
@@ -172,7 +176,7 @@ def receive(copy: RunHead, found: RunHead, source: str, *, has_tip: bool) -> Run
 
 
 def due(runs: Iterable[RunHead], limit: int, now: float, dead: Dead, kinds: Formats | None) -> Due:
-    """Return the work of a host, as in `Journal.due`. The runs are in the order of admission."""
+    """Return the work of a host, as `Journal.due` does. `runs` must be in the order of admission."""
     free, unread, later = list[RunHead](), set[str](), list[float]()
     for head in runs:
         if not is_drivable(kinds, head.kind, head.format):
@@ -189,7 +193,7 @@ def due(runs: Iterable[RunHead], limit: int, now: float, dead: Dead, kinds: Form
 
 
 def may_hold(holder: str | None, until: float, owner: str, now: float, dead: Dead) -> bool:
-    """Return whether `owner` may hold a cursor that `holder` holds until the time `until`."""
+    """Return whether `owner` can take a cursor that `holder` holds until the time `until`."""
     return holder in (None, owner) or until <= now or dead(str(holder))
 
 
@@ -207,7 +211,7 @@ def check_driver(head: RunHead, epoch: int) -> None:
 
 
 def check_deletable(head: RunHead, last_seq: int, now: float, dead: Dead) -> None:
-    """Raise `RunMoved`, `Held`, or (for a run whose last record is not `last_seq`) `SequenceConflict`."""
+    """Raise `RunMoved`, `Held`, or `SequenceConflict` if the number of the last record is not `last_seq`."""
     _check_free(head, now, dead)
     if head.tip.seq != last_seq:
         raise SequenceConflict(head.run, last_seq, head.tip.seq)
@@ -221,7 +225,7 @@ def check_moved(head: RunHead, read: RunHead, place: str) -> None:
 
 
 def check_total(budget: HomeBudget, total: Amount, booking: Booking, now: float) -> None:
-    """Raise `HomeBudgetSpent` if a booking makes the total of a day exceed a limit."""
+    """Raise `HomeBudgetSpent` if a booking would make the total of a day exceed a limit."""
     if not booking.overdraw and (limit := budget.shortfall(total, booking.change)):
         raise HomeBudgetSpent(limit, budget.retry_at(now), budget)
 
@@ -242,7 +246,7 @@ def _extend(
 
 
 def _consumed_messages(locked: Locked, entries: Sequence[Entry[Any]]) -> set[int]:
-    """Return the messages that entries consume. Raises `JournalError` if a message cannot be consumed."""
+    """Return the ids of the messages that the entries consume. Raises `JournalError` if one cannot be consumed."""
     consumed, run = set[int](), locked.head.run
     for inbox in (entry.inbox for entry in entries if entry.inbox is not None):
         if inbox not in locked.fresh:

@@ -1,8 +1,8 @@
 """A thread that owns one connection and runs jobs in order. A job may wait for a disk, a server or another process.
 
-In every store, the writes of all runs share durable commits. A statement takes little time, but a commit waits for a
-disk. So all waiting jobs form a group, and the store commits the group as one transaction. During the commit, further
-jobs are collected for the next group.
+In every store, writes of several runs share a durable commit. A statement takes little time, but a commit waits for a
+disk. So all waiting jobs form a group, and the store commits the group as one transaction. During the commit, new jobs
+are collected for the next group.
 """
 
 import queue
@@ -37,9 +37,9 @@ Explain = Callable[[Exception], Exception]
 
 
 class ThreadJob(Generic[A, T]):
-    """A function, usually of the connection, and its result or error.
+    """A function to run, which usually gets the connection, and its result or error.
 
-    After the function, `then` is called with the job, on trio's thread.
+    After the function, `then` is called with this job, on trio's thread.
 
     `then` must not refer to the job, because that would be a reference cycle.
     """
@@ -54,10 +54,9 @@ class ThreadJob(Generic[A, T]):
     def outcome(self) -> T:
         """Return the result, or raise the error.
 
-        Call this method only once, because the job drops its reference to the error.
-
-        An error refers to the frames that it passed through. If such a frame, or a job in it, also referred to the
-        error, the caller's objects would live until the next garbage collection.
+        Call this method only once, because the job drops its reference to the error. An error refers to the frames that
+        it passed through. If such a frame or its job also referred to the error, the caller's objects would stay in
+        memory until the next garbage collection.
         """
         error, self.error = self.error, None
         if error is not None:
@@ -70,7 +69,7 @@ class ThreadJob(Generic[A, T]):
 
 @asynccontextmanager
 async def open_thread(name: str, connect: Connect[C], explain: Explain) -> AsyncIterator["ConnectionThread[C]"]:
-    """Start the thread. At the end, finish all jobs, stop the thread and close the connection.
+    """Start the thread. At the end of the `with` block, finish all jobs, stop the thread and close the connection.
 
     Raises the error that `explain` returns for an error of `connect`.
     """
@@ -104,10 +103,7 @@ class ConnectionThread(Generic[C]):
         self._thread.start()
 
     def check(self) -> None:
-        """Raise the error of opening or closing the connection, if there was an error.
-
-        Only the first call raises the error.
-        """
+        """If the connection could not be opened or closed, raise the error. Only the first call raises it."""
         failure, self._failure = self._failure, None
         if failure is not None:
             try:
@@ -120,9 +116,10 @@ class ConnectionThread(Generic[C]):
         self._jobs.put(job)
 
     async def do(self, work: Callable[[C], T]) -> T:
-        """Run a function on the thread. Return its result, or raise the error that `explain` returns for its error.
+        """Run a function on the thread.
 
-        Cancelling the caller does not remove the job.
+        Return its result, or raise the error that `explain` returns for its error. If the caller is cancelled, the
+        function runs nevertheless.
         """
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._stopping:
@@ -134,7 +131,7 @@ class ConnectionThread(Generic[C]):
         return job.outcome()
 
     async def stop(self) -> None:
-        """Let the thread finish its jobs and close its connection, then end the thread."""
+        """Wait until the thread has finished its jobs, closed its connection and ended."""
         self._stopping = True
         self._jobs.put(None)
         await self._stopped.wait()
@@ -170,7 +167,7 @@ class ConnectionThread(Generic[C]):
 
 
 def explain_error(explain: Explain, error: Exception) -> Exception:
-    """Return the runtime's error for an error, with the original error as its cause."""
+    """Return the error that `explain` makes of an error, with the original error as its cause."""
     meaning = explain(error)
     if meaning is not error:
         meaning.__cause__ = error
@@ -217,7 +214,7 @@ class GroupCommit(ABC, Generic[A]):
         return job.outcome()
 
     async def stop(self) -> None:
-        """Accept no more jobs, and wait for the pending ones."""
+        """Accept no more jobs, and wait until the pending jobs are done."""
         self._idle = trio.Event()
         if self._waiting or self._committing:
             await self._idle.wait()

@@ -1,6 +1,6 @@
 """Validation of data before it is written to a journal: run ids, texts, and events.
 
-Texts must be valid Unicode of limited size. Every adapter validates before it writes.
+Texts must be valid Unicode of limited size. Every journal validates data before it writes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ def _check_run(run: str) -> str:
 
 
 def check_new(run: str, title: str, kind: str, format: int, *, owner: str | None, placement: Placement) -> None:
-    """Raise `UsageProblem` if a new run cannot have these values."""
+    """Raise `UsageProblem` if one of these values is not allowed for a new run."""
     _check_run(run)
     check_placement(placement)
     check_text(title, "title")
@@ -53,7 +53,7 @@ def check_new(run: str, title: str, kind: str, format: int, *, owner: str | None
 
 
 def check_placement(placement: Placement) -> None:
-    """Raise `UsageProblem` if a run cannot have this tenant and this priority."""
+    """Raise `UsageProblem` if this tenant's name or this priority is not allowed."""
     if placement.tenant and RUN_ID.fullmatch(placement.tenant) is None:
         hint = "use 1 to 64 of a-z, 0-9, dot, underscore and hyphen, and begin with a letter or a digit"
         raise UsageProblem(f"{placement.tenant!r} is not a valid name of a tenant", hint=hint)
@@ -72,7 +72,7 @@ def _check_kind(kind: str, format: int) -> None:
 
 
 def check_known_run(run: str) -> str:
-    """Return the id unchanged. Raises `RunNotFound` if no run can have this id."""
+    """Return the id unchanged. Raises `RunNotFound` if it is not valid, because then no run has this id."""
     if RUN_ID.fullmatch(run) is None:
         raise RunNotFound(run)
     return run

@@ -1,8 +1,8 @@
 """Logs: one line per journal record, and the lines of other libraries in the same stream.
 
-Texts of models and users are never logged: the log shows only a record's outline (numbers, identifiers, sizes). The
-redactor changes every line last. The library structlog is imported when logs are first configured or written, so
-importing this module is cheap.
+Texts of models and users are never logged: a line shows only a record's outline (numbers, identifiers, sizes). As the
+last step, the redactor removes secrets from every line. The library structlog is imported only when logs are first
+configured or written, so importing this module takes little time.
 """
 
 import functools
@@ -67,10 +67,10 @@ logging.getLogger(_PRODUCT).addHandler(
 
 
 def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redactor) -> None:
-    """Send all logs at or above `level` to `stream`: as JSON lines, or for people (in colour on a terminal).
+    """Send all logs at or above `level` to `stream`: as JSON lines, or as lines for people (in colour on a terminal).
 
-    A second call replaces the first. Lines of verbose libraries are sent from `INFO` on if `level` is `DEBUG`, because
-    their debug lines contain whole requests. Otherwise they are sent from `WARNING` on. Other handlers are not changed.
+    A second call replaces the first. For verbose libraries, the lowest level is `WARNING`, or `INFO` if `level` is
+    `DEBUG`, because their debug lines contain whole requests. Handlers of other programs are not changed.
     """
     global _installed  # noqa: PLW0603 -- the standard library's root logger, which this configures, is global too.
     reset()
@@ -87,7 +87,7 @@ def configure(*, stream: TextIO, json: bool, level: int | str, redactor: Redacto
 
 @contextmanager
 def trace_lines() -> Iterator[None]:
-    """Within a `with` block, add the ids of the run's trace and of the trace's root span to each line about a run."""
+    """Return a context manager that adds the ids of a run's trace and root span to each line about the run."""
     global _traced  # noqa: PLW0603 -- as `_installed`
     _traced = True
     try:
@@ -113,7 +113,7 @@ def reset() -> None:
 def get_logger(name: str) -> "BoundLogger":
     """Return the structured logger `replan.NAME`.
 
-    Before `configure` is called, its lines reach only the handlers of other programs.
+    Before `configure` is called, the logger's lines reach only the handlers of other programs.
     """
     import structlog  # noqa: PLC0415 -- 140 ms, too much for `import replan`.
 
@@ -131,9 +131,9 @@ def get_logger(name: str) -> "BoundLogger":
 
 
 def bind_fields(**fields: Any) -> AbstractContextManager[None]:
-    """Within a `with` block, add the fields to every line.
+    """Return a context manager that adds the fields to every line within its `with` block.
 
-    Lines of other libraries, and of tasks that are started in the block, are included.
+    This includes lines of other libraries, and of tasks that are started in the block.
     """
     import structlog  # noqa: PLC0415 -- see `get_logger`.
 
@@ -148,7 +148,7 @@ def bind(**fields: Any) -> None:
 
 
 def _log_unread(what: str) -> None:
-    """Log the current exception of a reader of a model's reply, with its traceback."""
+    """Log the current exception, which a reader of a model's reply raised, with its traceback."""
     get_logger("actor").exception("reply.unread", what=what)
 
 
@@ -175,7 +175,7 @@ def log_record(record: Record[Any], trace: Callable[[], Mapping[str, Any]] = dic
 def outline(value: Any) -> Any:
     """Return the outline of a JSON value.
 
-    Identifiers and numbers are unchanged; each other text is replaced by its size in bytes.
+    Identifiers and numbers are unchanged; every other text is replaced by its size in bytes.
     """
     if isinstance(value, str):
         return value if _IDENTIFIER.fullmatch(value) else f"<{len(value.encode(errors='replace'))} bytes>"
@@ -189,7 +189,7 @@ def outline(value: Any) -> Any:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Writes lines. A line that cannot be written is replaced by a notice without its content."""
+    """Writes lines. If a line cannot be written, a notice without the line's content is written instead."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- the base class names it.
         notice = logging.LogRecord(record.name, logging.ERROR, "", 0, "a log line could not be written", None, None)

@@ -1,6 +1,6 @@
 """The redactor removes secrets from every text before the text is written anywhere.
 
-It finds secrets in two ways. The values of this process's secrets are found unchanged, base64-encoded (at any
+It finds secrets in two ways. It knows the secrets of this process, and finds them unchanged, base64-encoded (at any
 alignment), percent-encoded or escaped for JSON. Other secrets are recognised by their form. Every pattern takes linear
 time: its quantifiers are bounded, or a match consumes the text that it has scanned.
 """
@@ -85,8 +85,8 @@ def secrets_in(environ: Mapping[str, str]) -> frozenset[str]:
 class Redactor:
     """Replaces secrets by `MARK`: the given secrets in all their encoded forms, and texts that look like a secret.
 
-    Values shorter than `SECRET_MIN` characters are ignored. Redacting is linear in the size of the input. A doubtful
-    text is redacted too: a text about passwords may lose a word.
+    Given secrets shorter than `SECRET_MIN` characters are ignored. The time is linear in the length of the text. If in
+    doubt, the redactor removes a word: a text about passwords may lose one.
     """
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -104,9 +104,9 @@ class Redactor:
         return text
 
     def redact_beginning(self, text: str, length: int) -> str:
-        """Return at most the first `length` characters without secrets.
+        """Return at most the first `length` characters of a text, without secrets.
 
-        The time does not depend on the length of the later text.
+        The time does not depend on the length of the rest.
         """
         read = text[: length + self._margin]
         shown = self.text(read)
@@ -114,7 +114,9 @@ class Redactor:
         return shown[: max(0, len(shown) - max(0, len(read) - length))]
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value of the same form without secrets. The text of a field with a secret's name is replaced.
+        """Return a copy of a JSON value without secrets.
+
+        If the name of a field indicates a secret, its whole text is replaced.
 
         Never fails: values that JSON does not have (other objects, numbers that are not finite) become text.
         """
@@ -140,7 +142,7 @@ class Redactor:
 
 
 def written_forms(secret: str) -> set[str]:
-    """Return a secret unchanged, escaped for JSON, percent-encoded, and in base64 at any alignment."""
+    """Return the forms of a secret: unchanged, escaped for JSON, percent-encoded, and in base64 at any alignment."""
     raw = secret.encode(errors="surrogatepass")
     quoted = {quote(raw, safe=""), quote(raw), quote_plus(raw)}
     lower = {re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), form) for form in quoted}
@@ -150,7 +152,7 @@ def written_forms(secret: str) -> set[str]:
 
 
 def _base64(raw: bytes) -> set[str]:
-    """Return the base64 characters that depend only on these bytes, for each of the three possible alignments."""
+    """Return, for each of the three possible alignments, the base64 characters that depend only on these bytes."""
     forms = set()
     for shift, skipped in ((0, 0), (1, 2), (2, 3)):
         encoded = base64.b64encode(bytes(shift) + raw).decode()

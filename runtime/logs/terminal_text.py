@@ -26,7 +26,7 @@ _INVISIBLE = re.compile(r"[^\x20-\x7e]")
 def clean(text: str, *, one_line: bool = False, width: int | None = None) -> str:
     """Return a text that is safe to show on a terminal.
 
-    These are removed: whole control sequences, C0 except line feed and tab, C1, a lone carriage return, and controls of
+    Removed are whole control sequences, the control characters of C0 (except line feed and tab) and C1, and controls of
     the writing direction. A lone surrogate becomes U+FFFD. With `one_line`, format characters (also zero-width ones)
     are removed too, and white space becomes single spaces. With `width` (columns, at least 1), longer lines are cut and
     end in an ellipsis. A tab counts as one column.

@@ -1,1 +1,1 @@
-"""The model port and its adapters: OpenAI-compatible servers, scripted files, and replays of recorded runs."""
+"""The model port and its adapters: clients of model servers, scripted files, and replays of recorded runs."""

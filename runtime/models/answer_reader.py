@@ -1,4 +1,4 @@
-"""Reads the body of a response with status 200: server-sent events, or one JSON value. Subclasses read the events."""
+"""Reads the body of a response with status 200: server-sent events, or one JSON value."""
 
 import json
 from abc import ABC, abstractmethod
@@ -33,22 +33,23 @@ class AnswerReader(ABC):
     """Reads one answer. `feed` accepts the body in pieces of any size. `result` returns the reply or the fault.
 
     The work is linear in the length of the body. The first byte decides whether the body is an event stream, because
-    some servers send a wrong content type. A subclass reads the events of one provider's interface, and its answers
+    some servers send a wrong content type. A subclass reads the answers of one interface: its events, and its answers
     without a stream.
     """
 
     called: ClassVar[str]
-    """The name of an answer of the interface, such as `chat completion`."""
+    """The interface's name for an answer, such as `chat completion`, for messages."""
     places: ClassVar[tuple[str, ...]] = ()
-    """The place in the answer of each text of `_texts`, for notices; empty for the usual place."""
+    """For each text of `_texts`, the name of its place in the answer, for notices; empty for the usual place."""
 
     def __init__(self, *, asked: str, mode: str, secret: str = "", bytes_max: int, tokens_max: int = 0) -> None:
         """Create a reader for the answer to one request.
 
-        `asked` is the name of the requested model, and `mode` the mode of the request. `bytes_max` limits the reply's
-        text in characters, and `tokens_max` limits the reply in tokens. The caller limits the bytes of the body.
-        `secret` is the key, which is removed from texts. The key is removed from the model's own words only if it has
-        at least `PART_MIN` characters, because a shorter key is a placeholder.
+        `asked` is the name of the requested model, and `mode` the way in which a structured reply was requested.
+        `bytes_max` is the largest number of characters in the reply's text, and `tokens_max` the largest number of
+        tokens. The caller limits the bytes of the body. `secret` is the API key, which is removed from texts. The key
+        is removed from the model's own words only if it has at least `PART_MIN` characters, because a shorter key is a
+        placeholder.
         """
         self._asked, self._mode, self._secret = asked, mode, secret
         self._bytes_max = bytes_max
@@ -80,18 +81,18 @@ class AnswerReader(ABC):
     def _texts(self) -> Sequence[list[str]]:
         """Return the texts that have been read so far, each as a list of its pieces.
 
-        The first text that is not empty is the reply.
+        The first text that is not empty becomes the reply.
         """
 
     @abstractmethod
     def _reported_usage(self) -> Usage | None:
-        """Return the usage that the stream has reported; None if it is missing or impossible."""
+        """Return the usage that the stream has reported; None if the usage is missing or impossible."""
 
     @abstractmethod
     def _read(self, body: bytes) -> Reply | Fault:
         """Return the reply or the fault in a body that is one JSON value.
 
-        Raises `ValueError` for a body of another interface.
+        Raises `ValueError` for a body that is not an answer of this interface.
         """
 
     def feed(self, data: bytes) -> None:
@@ -131,7 +132,7 @@ class AnswerReader(ABC):
         return without_key(tail, self._secret_in_text)[-HEARD_MAX:]
 
     def reasoning(self) -> str:
-        """Return the model's reasoning without the key, if the server gives it as text."""
+        """Return the model's reasoning without the key; empty if the server does not send it as text."""
         return without_key(join_pieces(self._thoughts), self._secret_in_text)
 
     def result(self) -> Reply | Fault:
@@ -170,7 +171,7 @@ class AnswerReader(ABC):
 
     @property
     def _secret_in_text(self) -> str:
-        """The key to remove from a reply's text; empty if it is shorter than `PART_MIN`."""
+        """The API key to remove from a reply's text; empty if the key is shorter than `PART_MIN`."""
         return self._secret if len(self._secret) >= PART_MIN else ""
 
     def _whole_answer(self, body: bytes) -> Reply | Fault:
@@ -193,11 +194,11 @@ class AnswerReader(ABC):
     def _build_reply(
         self, texts: Iterable[str | None], *, reason: str, usage: Usage | None, model: str
     ) -> Reply | Fault:
-        """Return the reply that the parts of an answer make, or a fault if the answer has no content.
+        """Return the reply from the parts of an answer, or a fault if the answer has no content.
 
         The first text that is not empty becomes the text of the reply. If all texts are empty, the text of the reply is
-        empty. If all texts are missing, the answer is a fault. It is still a reply if it was paid for: the token limit
-        or a filter stopped the model, or the server reports usage.
+        empty. If all texts are missing (None), a fault is returned. But if the answer was probably paid for, the result
+        is an empty reply: if a limit or filter stopped the model, or the answer has usage or reasoning.
         """
         reason = reason or "stop"
         found = [(text, place) for text, place in zip_longest(texts, self.places, fillvalue="") if text is not None]
@@ -221,7 +222,7 @@ class AnswerReader(ABC):
                 self._thoughts.append(thought)
 
     def _append_text(self, pieces: list[str], piece: str) -> None:
-        """Add a piece to a text of the reply. Characters beyond the limit are counted, but not kept."""
+        """Add a piece to the pieces of a text. Characters beyond `bytes_max` are counted, but not kept."""
         self.characters += len(piece)
         self._size += len(piece)
         if self._size <= self._bytes_max:
@@ -230,7 +231,7 @@ class AnswerReader(ABC):
     def _read_line(self, line: bytes) -> None:
         """Process a line of the stream.
 
-        An event ends at an empty line, or at the end of its first data line if this line is valid JSON.
+        An event ends at an empty line. It also ends after its first data line if this line is valid JSON.
         """
         if line.startswith(b"data:"):
             self._data.append(line[5:].strip())
@@ -242,7 +243,7 @@ class AnswerReader(ABC):
             self._data = []
 
     def _event(self, data: bytes) -> bool:
-        """Process the data of an event. Return whether it is valid. Events after the end of the stream are ignored."""
+        """Process the data of an event. Return False if it is not JSON. Ignore events after the end of the stream."""
         if self.done or not data:
             return True
         if data == b"[DONE]":
@@ -283,10 +284,10 @@ def escape_surrogates(text: str) -> str:
 
 
 def join_pieces(pieces: Iterable[str]) -> str:
-    """Return the joined text of some pieces. A character beyond the basic plane may have been split into two halves.
+    """Join the pieces of a text.
 
-    Two halves that belong together are joined. A single half is replaced by its escape, as in an answer that is not
-    streamed.
+    A character beyond the basic plane may be split into two halves (surrogates). Two halves that belong together are
+    joined. A lone half is replaced by its escape, as `escape_surrogates` does.
     """
     text = "".join(pieces)
     if text.isascii():

@@ -35,10 +35,10 @@ logging.getLogger("anthropic._base_client").addFilter(_without_prompts)
 class AnthropicModel(HttpModel):
     """A model behind the Messages API. Use `open_anthropic`.
 
-    For a structured reply, the request contains a tool, and the reply is the input of the tool call. The first request
-    demands a call of the tool. If the server refuses the demand, the next request only offers the tool. If the server
-    refuses the tool too, plain text is requested. If thinking is on, a tool call cannot be demanded, so the first
-    request only offers the tool.
+    To get a structured reply, the request contains a tool, and the model's input to this tool is the reply. The first
+    request demands that the model calls the tool. If the server refuses this, the next request only offers the tool. If
+    the server refuses the tool too, the request asks for plain text. If thinking is on, a tool call cannot be demanded,
+    so the first request only offers the tool.
     """
 
     modes = ("tool", "tool_offered", "text")
@@ -50,7 +50,7 @@ class AnthropicModel(HttpModel):
     sent_names = {"stop": "stop_sequences", "reasoning_effort": "effort"}  # noqa: RUF012 - as declared above
 
     async def context_window(self) -> ContextWindow | None:
-        """Return the context window of a model on Anthropic's own server from the price list; else None."""
+        """Return the context window from the price list if the server is Anthropic's own; otherwise None."""
         return window_in_price_list(self._name, ANTHROPIC_URL) if self._address == ANTHROPIC_URL else None
 
     def _first_mode(self, request: ModelRequest) -> str:
@@ -94,7 +94,7 @@ class AnthropicModel(HttpModel):
 def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:
     """Return the user message.
 
-    With `marked`, it is split, and each prefix that later requests may repeat has a mark.
+    With `marked`, the message is split, and each part that later requests may repeat has a cache mark.
     """
     if not marked:
         return request.user
@@ -103,9 +103,11 @@ def _user(request: ModelRequest, *, marked: bool) -> str | list[dict[str, Any]]:
 
 
 def _parts(text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
-    """Return a text in parts that end at `ends`, each with a mark. The text after the last end has no mark.
+    """Split a text at the positions `ends`, and give each part a cache mark.
 
-    A part with only white space is joined to the next part, because the API refuses such a part.
+    The part after the last position gets no mark.
+
+    A part that has only white space is joined to the next part, because the API refuses such a part.
     """
     places = [0]
     for end in ends:

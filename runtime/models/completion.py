@@ -1,4 +1,4 @@
-"""The chat completions of an OpenAI-compatible server, in JSON or as a stream of pieces; and lists of models."""
+"""Reads the chat completions of an OpenAI-compatible server, in JSON or as a stream, and its lists of models."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class _Lenient(BaseModel):
 
 
 def _plain(content: Any) -> Any:
-    """Return the text of the text parts if the content is a list of parts. Return other content unchanged."""
+    """If the content is a list of parts, return the joined text of the text parts. Return other content unchanged."""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return content
     texts = [part.get("text") for part in content if part.get("type") == "text"]
@@ -96,9 +96,9 @@ def read_model_list(body: bytes) -> frozenset[str]:
 class CompletionReader(AnswerReader):
     """Reads a chat completion.
 
-    A lone surrogate in a reply is replaced by its escape, which a guard rejects later, with feedback. If the answer has
-    no text, the reply is the arguments of its only tool call. A refusal of the model is also a reply. Invalid usage
-    counts as not reported.
+    A lone surrogate in a reply is replaced by its escape. A guard later rejects the escape, and the model gets
+    feedback. If the answer has no text but exactly one tool call, the arguments of this call are the reply. A refusal
+    of the model is also a reply. Invalid usage counts as not reported.
     """
 
     called = "chat completion"
@@ -156,7 +156,7 @@ class CompletionReader(AnswerReader):
             self._reason = choice["finish_reason"]
 
     def _tool_calls(self, calls: Any) -> None:
-        """Store pieces of the arguments of tool calls. Pieces of other calls than the first are ignored."""
+        """Store pieces of the arguments of the first tool call. Pieces of further calls are ignored."""
         for call in calls if isinstance(calls, list) else ():
             index = call.get("index", 0) if isinstance(call, dict) else None
             if not isinstance(index, int) or index < 0:

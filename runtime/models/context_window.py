@@ -1,8 +1,8 @@
-"""Context windows: the largest size of a prompt and its reply in tokens, as a model's server states it.
+"""Context windows: the largest number of tokens in a prompt and its reply together, as a model's server states it.
 
-A prompt that cannot fit is not sent. This check needs no tokenizer. A token of text, code or JSON has fewer than
-`TOKEN_BYTES` bytes on average, so the bytes give a lower bound of the tokens. A prompt that may fit is sent, and the
-server decides.
+A prompt that cannot fit into the window is not sent. This check needs no tokenizer. A token of text, code or JSON has
+fewer than `TOKEN_BYTES` bytes on average, so the bytes give a lower bound of the tokens. Any other prompt is sent, and
+the server decides whether it fits.
 """
 
 from collections.abc import Awaitable, Callable
@@ -43,7 +43,7 @@ class ContextWindow:
 
 
 def least_tokens(text: str) -> int:
-    """Return a lower bound of the tokens in a text. Consecutive white space counts as one character."""
+    """Return a lower bound of the tokens in a text. A sequence of white space counts as one character."""
     return len(" ".join(text.split()).encode(errors="replace")) // TOKEN_BYTES
 
 
@@ -60,7 +60,7 @@ def too_long(request: ModelRequest, window: ContextWindow) -> Fault | None:
 
 
 async def ask_window(base_url: str, model: str, ask: AskServer) -> ContextWindow | None:
-    """Return the context window of a server's model, within `ASK_SECONDS`; None if it is unknown.
+    """Ask a server for the context window of a model. Return None if the window is unknown after `ASK_SECONDS`.
 
     The server vLLM reports the window in its list of models, and llama.cpp reports it in `/props`. Ollama reports it in
     `/api/ps` for a loaded model, and in `/api/show`. `/props`, `/api/ps` and `/api/show` are requested only from
@@ -130,7 +130,7 @@ def _tokens(value: Any, *path: str) -> int | None:
 
 
 def parse_answer(body: bytes) -> Any:
-    """Return the JSON of a server's answer; None for anything else."""
+    """Return the JSON value of a server's answer; None if the answer is not JSON."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:

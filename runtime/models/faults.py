@@ -1,6 +1,7 @@
-"""Makes the faults of model requests from status codes, headers and exceptions. Their texts never contain the API key.
+"""Makes the faults of model requests from status codes, headers and exceptions.
 
-Texts from a provider are for people only. They are cut and cleaned of secrets, and never interpreted.
+The text of a fault never contains the API key. If a provider's text becomes part of a fault, it is cut and cleaned of
+secrets. Only people read this text; the program never interprets it.
 """
 
 import email.utils
@@ -29,7 +30,7 @@ _HITS_MAX = 1000
 
 
 def without_key(text: str, secret: str) -> str:
-    """Return the text without the key, in all its written forms, and without parts of at least `PART_MIN` characters.
+    """Return the text without the key in any form, and without parts of the key with at least `PART_MIN` characters.
 
     Takes linear time. A key shorter than `SECRET_MIN` is ignored.
     """
@@ -65,10 +66,7 @@ def _without_parts(text: str, form: str) -> str:
 
 
 def _extent(text: str, position: int, form: str, start: int, least: int) -> tuple[int, int]:
-    """Return the start and end of the longest part of `form` in a text.
-
-    The part is extended from two equal positions.
-    """
+    """Extend two equal positions to the longest common part of `form` and a text, and return its start and end."""
     before = after = 0
     while before < min(start, position - least) and text[position - before - 1] == form[start - before - 1]:
         before += 1
@@ -120,7 +118,7 @@ _STATUSES = {
 
 
 def provider_text(text: str, secret: str = "") -> str:
-    """Return a provider's text as one short line without the key, or anything that looks like a secret.
+    """Return a provider's text as one short line, without the key and without anything that looks like a secret.
 
     The key is removed before the text is cut, so no part of the key remains.
     """
@@ -133,7 +131,7 @@ _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,200})", re.IGNORECASE)
 
 
 def _text_of(body: bytes) -> str:
-    """Return the text of a body that is not JSON. For a web page, which proxies send, return the title."""
+    """Return the text of a body that is not JSON. For a web page, such as proxies send, return the title."""
     text = body.decode("utf-8", "replace")
     if not text.lstrip().startswith("<"):
         return text
@@ -142,7 +140,7 @@ def _text_of(body: bytes) -> str:
 
 
 def error_of(body: bytes) -> tuple[str, str]:
-    """Return the message of an error body, with the parameter that the error names, and the code of the error.
+    """Return the message of an error body (with the parameter that the error names), and the error's code.
 
     For a body in another format, return its text, or the title of a web page, and no code. Gemini puts the error into a
     list. OpenRouter puts the error of the server behind it into `metadata` of its own error.
@@ -188,7 +186,7 @@ def status_fault(status: int, headers: Mapping[str, str], body: bytes, *, now: f
 
 
 def status_named_by(error: Any) -> int | None:
-    """Return the HTTP status that an error in an answer with status 200 names; None if it names no status.
+    """Return the HTTP status that an error in an answer with status 200 names; None if the error names no status.
 
     A server writes the status into the error's `code`, `status` or `type`, as a number or as a word of `_STATUSES`.
     """
@@ -206,9 +204,8 @@ def status_named_by(error: Any) -> int | None:
 def error_fault(error: Any, *, begun: bool, secret: str) -> Fault:
     """Return the fault for an error in an answer with status 200, or in its event stream.
 
-    `begun` says that the model has already written something. The provider may have charged the written part, so the
-    fault is then a server error. If the model has written nothing, the error counts as an answer with the status that
-    it names.
+    `begun` tells whether the model has already written something. If so, the fault is a server error, because the
+    provider may charge the written part. If not, the error counts like an answer with the status that the error names.
     """
     message, code = error_of(json.dumps({"error": error}).encode())
     status = None if begun else status_named_by(error)
@@ -236,8 +233,8 @@ def _status_kind(status: int, code: str) -> FaultKind:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the wait in seconds that the server requests in `retry-after-ms` or `retry-after` (RFC 9110, 10.2.3).
 
-    Some servers send a time in seconds since 1970 (`_TIME_MIN`). A date is compared with the response's own `date`, if
-    there is one, so a wrong clock of this machine has no effect.
+    Some servers send a time in seconds since 1970 (`_TIME_MIN`). A date is compared with the response's `date` header,
+    if there is one, so that a wrong clock of this machine has no effect.
     """
     if (exact := _number(headers.get("retry-after-ms"))) is not None:
         return exact / 1000

@@ -24,15 +24,15 @@ Client = TypeVar("Client")
 def open_client(
     make: Callable[[httpx2.AsyncClient], Client], *, refused: type[Exception], base_url: str, reply_bytes_max: int
 ) -> Client:
-    """Return the client that `make` builds from an HTTP client.
+    """Return the SDK's client, which `make` builds from an HTTP client.
 
     Proxies are taken from the environment, except for a server on this machine. Redirects are not followed; compressed
-    and oversized answers are not read. A server on this machine or in a private network gets a new connection for each
-    request. The reason is that llama.cpp closes a connection silently after a streamed reply, so that the next request
-    on the connection would be lost.
+    and oversized answers are not read. For a server on this machine or in a private network, each request uses a new
+    connection. The reason: llama.cpp closes a connection silently after a streamed reply, and the next request on this
+    connection would be lost.
 
     Raises:
-        UsageProblem: for a proxy or a certificate of the environment that is not valid.
+        UsageProblem: a proxy or a certificate that the environment names is not valid.
     """
     _check_proxies()
     host = urlsplit(base_url).hostname or ""
@@ -58,16 +58,14 @@ def open_client(
 def certificates_for(url: str) -> ssl.SSLContext | bool:
     """Return a client's `verify` argument for a URL.
 
-    For a URL with TLS, the client uses the certificates of this machine. For a URL without TLS, the argument is an
-    empty context.
-
-    Reading the certificates takes 36 ms. An empty context trusts no server.
+    For a URL with TLS, the result contains the certificates of this machine. For a URL without TLS, the result is an
+    empty context, which trusts no server, because reading the certificates takes 36 ms.
     """
     return urlsplit(url).scheme != "http" or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _check_proxies() -> None:
-    """Raise `UsageProblem` for a proxy whose host cannot be a name. With such a proxy, each call would fail."""
+    """Raise `UsageProblem` if a proxy's host is not a valid name, because each call through it would fail."""
     for scheme, address in getproxies().items():
         try:
             valid = scheme == "no" or is_name(urlsplit(address).hostname or "")
@@ -80,7 +78,10 @@ def _check_proxies() -> None:
 
 
 class RejectedAnswer(Exception):
-    """An exception that passes a fault from the code that reads an answer to `runtime.models.http_model`."""
+    """An exception with a fault.
+
+    The code that reads an answer raises it, and `runtime.models.http_model` catches it.
+    """
 
     def __init__(self, kind: FaultKind, message: str, status: int, content_type: str = "") -> None:
         self.fault = Fault(kind=kind, message=message, status=status)
@@ -89,7 +90,7 @@ class RejectedAnswer(Exception):
 
 
 class _CappedAnswers:
-    """A response hook that stops reading at a limit of bytes and pieces.
+    """A response hook that stops reading an answer at a limit of bytes and pieces.
 
     The hook gets every answer before the answer's body is read.
     """

@@ -1,11 +1,11 @@
 """A model behind a provider's HTTP interface. One request, sent with the provider's SDK, returns a reply or a fault.
 
-This module contains what all providers share: limits of time and size, faults, streams, and repeated requests without a
-refused parameter. A subclass builds the request's body, and names the class that reads its answers.
+This module contains what all providers share: limits of time and size, faults, streams, and the repetition of a request
+without a refused parameter. A subclass builds the request's body, and names the class that reads its answers.
 
-JSON is also found in the reasoning of a reply. The library json-repair repairs commas, comments, quotes and line ends
-in strings. The library also guesses. So the words and brackets before and after the repair are compared, and a repair
-that changes them is rejected.
+If a reply has no text, its JSON may be in the model's reasoning. If JSON is broken, the library json-repair repairs
+commas, comments, quotes and line ends in strings. Because the library also guesses, the words and brackets before and
+after the repair are compared, and a repair that changes them is rejected.
 
 The retries of the SDK are switched off, because each try must be reserved before it is sent. Importing this module
 loads the HTTP client (0.4 s).
@@ -73,10 +73,11 @@ _NAMES = {"true": True, "false": False, "null": None, "True": True, "False": Fal
 
 
 async def find_json(reply: Reply, thoughts: str) -> Reply:
-    """Return a reply whose text is the requested JSON; the same reply if no JSON is found.
+    """Return the reply with the requested JSON as its text; return it unchanged if no JSON is found.
 
-    `thoughts` is the model's reasoning. The reasoning replaces an empty text, because some servers put the JSON there.
-    Reasoning without JSON is cut to its end and marked as reasoning.
+    `thoughts` is the model's reasoning. If the reply's text is empty, the reasoning replaces it, because some servers
+    put the JSON into the reasoning. If the reasoning has no JSON either, only its end is kept, and is marked as
+    reasoning.
     """
     if not reply.text.strip() and thoughts.strip():
         if not is_whole(thoughts) and await trio.to_thread.run_sync(_mend, thoughts.strip()) is None:
@@ -101,13 +102,13 @@ async def _repaired(text: str) -> str | None:
 
 
 def repair(text: str) -> str | None:
-    """Return the repaired JSON of a broken reply; None if there is no JSON, or if the JSON is ambiguous."""
+    """Return the repaired JSON of a broken reply; None if there is no JSON, or if a repair would need to guess."""
     found = (_mend(candidate) for candidate in candidates(text))
     return next((value for value in found if value is not None), None)
 
 
 def _mend(text: str) -> str | None:
-    """Return a broken object or array as the library repairs it; None if the repair changes words or brackets."""
+    """Return a broken object or array as json-repair repairs it; None if the repair changes words or brackets."""
     if len(text) > REPAIR_MAX or not text.startswith(("{", "[")):
         return None
     words = _words(text)
@@ -125,7 +126,7 @@ def _mend(text: str) -> str | None:
 def _words(text: str) -> list[tuple[str, Any]] | None:
     """Return the strings, numbers, names and brackets of a text, without commas, colons, blanks and comments.
 
-    Return None if the text has anything else, such as a bare word that is neither a key nor a JSON value.
+    Return None if the text contains anything else, such as a bare word that is neither a key nor a JSON value.
     """
     words: list[tuple[str, Any]] = []
     at = 0
@@ -176,14 +177,15 @@ _WORD = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 @dataclass(frozen=True, slots=True)
 class Sdk:
-    """The parts of a provider's SDK that are used. The SDKs of OpenAI and of Anthropic have the same parts."""
+    """The parts of a provider's SDK that `HttpModel` uses. The SDKs of OpenAI and Anthropic both have them."""
 
     client: Any
     """The asynchronous client of the SDK, without retries."""
     status_error: type[Any]
     """The exception for an answer with a status outside 200-299."""
     connection_error: type[Any]
-    """The SDK's exception for a missing answer. The cause of this exception is the HTTP client's exception."""
+    """The SDK's exception for a request without an answer. The cause of this exception is the HTTP client's exception.
+    """
     error: type[Exception]
     stream_class: type[Any]
     """The type of a streamed answer whose body has not been read yet."""
@@ -193,25 +195,26 @@ class HttpModel(ABC):
     """A model behind the HTTP interface of a provider.
 
     A request first asks for a structured reply in the strongest of the interface's `modes`. If the server refuses this
-    mode, or another parameter that `runtime.models.refusals` can change, the same call sends the request again at once
-    in another way. A refusal costs nothing, so this is still one try. `Servers` remembers the ways that worked.
+    mode or another parameter that `runtime.models.refusals` lists, the same call to `complete` sends the request again
+    in another way. A refusal costs nothing, so both requests count as one try. `Servers` remembers which ways worked.
 
     A request asks for a stream, because a stream shows a dead connection earlier than a whole answer. If the stream
-    reports no usage, later requests to the server ask for no stream: a call without usage is charged at its
-    reservation. A server may answer a request for a stream with JSON.
+    reports no usage, later requests to the server do not ask for a stream. The reason: a call without usage is charged
+    at its reservation. A server may also answer with JSON although a stream was requested.
     """
 
     modes: ClassVar[tuple[str, ...]]
-    """The ways to ask for a structured reply, the strongest first; the last is `text`."""
+    """The ways to ask for a structured reply, the strongest first. The last way is `text`, which asks for plain text.
+    """
     interface: ClassVar[str]
     """The name of the interface in the table of refusals: `chat`, `responses` or `messages`."""
     path: ClassVar[str]
     reader: ClassVar[type[AnswerReader]]
     path_of_models: ClassVar[str]
     sent_names: ClassVar[Mapping[str, str]] = {}
-    """The names of settings in a request, if they differ from Replan's names."""
+    """The interface's name for each setting whose name differs from Replan's."""
     provider: ClassVar[ProviderName]
-    """The provider whose `not_taken` lists the settings that the interface refuses."""
+    """The provider's name. Its entry in `PROVIDERS` says in `not_taken` which settings the interface refuses."""
 
     def __init__(
         self,
@@ -226,7 +229,7 @@ class HttpModel(ABC):
         cache: bool,
         servers: Servers,
     ) -> None:
-        """Take the model's name and connection. `cache` says whether requests have the prompt cache's fields."""
+        """Store the model's name and connection. `cache` tells whether requests use the fields for the prompt cache."""
         self._name, self._sdk, self._secret, self._clock = name, sdk, secret, clock
         self._reply_bytes_max, self._stall_seconds = reply_bytes_max, stall_seconds
         self._address, self._cache, self._servers = base_url, cache, servers
@@ -236,7 +239,7 @@ class HttpModel(ABC):
 
     @abstractmethod
     async def context_window(self) -> ContextWindow | None:
-        """Return the context window of the model, within `ASK_SECONDS`; None if it is unknown."""
+        """Return the context window of the model; None if it is unknown after `ASK_SECONDS`."""
 
     @abstractmethod
     def _body(self, request: ModelRequest, mode: str, *, stream: bool, cache: bool) -> dict[str, Any]:
@@ -258,7 +261,7 @@ class HttpModel(ABC):
         return self._name
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
-        """Send one request. Return its reply or its fault within `request.timeout_seconds`.
+        """Send one request, and return the reply or the fault, within `request.timeout_seconds`.
 
         A request is not sent if its prompt cannot fit into the context window, or if the interface does not accept one
         of its settings.
@@ -276,7 +279,7 @@ class HttpModel(ABC):
         return answer
 
     async def ask_models(self) -> Listed:
-        """Ask the server for its models, within `PROBE_SECONDS`. The request costs nothing."""
+        """Ask the server for a list of its models, within `PROBE_SECONDS`. The request costs nothing."""
         with trio.move_on_after(PROBE_SECONDS):
             return await self._list_models()
         return Fault(kind=FaultKind.TIMEOUT, message=f"no answer within {PROBE_SECONDS:g} seconds")
@@ -287,10 +290,10 @@ class HttpModel(ABC):
             await self._sdk.client.close()
 
     async def _too_long(self, request: ModelRequest) -> Fault | None:
-        """Return the fault for a prompt that exceeds the context window; None if the window's size is unknown.
+        """Return a fault if the prompt exceeds the context window; None if the prompt may fit or the window is unknown.
 
-        The server is asked for its window once, and again before a prompt is refused, because the server's model may
-        have changed.
+        The server is asked for the window once. Before a prompt is refused, the server is asked again, because its
+        model may have changed.
         """
         if request.context_window is not None:
             return too_long(request, ContextWindow(request.context_window, "context_window"))
@@ -304,7 +307,10 @@ class HttpModel(ABC):
         return None if self._window is None else too_long(request, self._window)
 
     async def _ask(self, url: str, body: Any) -> Any:
-        """Return the JSON of the server's answer; None for any other answer. The request costs nothing."""
+        """Return the JSON value of the server's answer; None if there is no answer or it is not JSON.
+
+        The request costs nothing.
+        """
         options: Any = {"headers": {"Accept-Encoding": "identity"}, "timeout": httpx2.Timeout(ASK_SECONDS)}
         try:
             if body is None:
@@ -405,13 +411,16 @@ class HttpModel(ABC):
             )
 
     def _connection_fault(self, cause: BaseException) -> Fault:
-        """Return the fault for an error that an SDK reports as a lost connection."""
+        """Return the fault for an error that the SDK reports as `connection_error`."""
         if isinstance(cause, RejectedAnswer):
             return self._with_address(cause.fault, cause.content_type)
         return _connection_fault(cause, self._secret)
 
     async def _read(self, response: httpx2.Response, request: ModelRequest, mode: str) -> Reply | Fault:
-        """Read the body of an answer with status 200. Silence is a fault only after the model has written something."""
+        """Read the body of an answer with status 200.
+
+        A silent server is a fault only after the model has written something.
+        """
         reader = self.reader(
             asked=self._name,
             mode=mode,
@@ -452,11 +461,17 @@ class HttpModel(ABC):
         return answer
 
     def _keep(self, _request: ModelRequest, _reader: AnswerReader, _reply: Reply) -> None:
-        """Keep the parts of a reply that later requests need. This class keeps nothing."""
+        """Keep those parts of a reply that later requests need.
+
+        A subclass may implement this; this class keeps nothing.
+        """
         return
 
     def _with_address(self, fault: Fault, content_type: str) -> Fault:
-        """Return the fault. If the answer is not from the API, add the server's address and the content type."""
+        """Return the fault.
+
+        If the answer cannot come from a model's API, add the server's address and the content type.
+        """
         if fault.kind not in NO_COMPLETION:
             return fault
         shown_type = provider_text(content_type, self._secret)[:_CONTENT_TYPE_MAX] or "no content type"
@@ -464,7 +479,7 @@ class HttpModel(ABC):
         return fault.model_copy(update={"message": text})
 
     def _name_refused(self, fault: Fault, request: ModelRequest, refused: Sequence[str]) -> Fault:
-        """Add to a fault the user's settings that the server refuses, and the parameters that it has refused before."""
+        """Add to a fault the user's settings that it names, and the parameters that the server refused earlier."""
         if fault.kind is not FaultKind.BAD_REQUEST:
             return fault
         words = set(_WORD.findall(fault.message.lower()))
@@ -476,7 +491,7 @@ class HttpModel(ABC):
 
 
 def _connection_fault(cause: BaseException, secret: str) -> Fault:
-    """Return the fault for a failed connection. The fault depends on whether the request may have been sent."""
+    """Return the fault for a failed connection. Its kind tells whether the request may have been sent."""
     text = provider_text(str(cause), secret) or type(cause).__name__
     if isinstance(cause, httpx2.ConnectError):
         if is_unresolved(cause):

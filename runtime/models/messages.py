@@ -1,4 +1,4 @@
-"""The messages of Anthropic's Messages API, as one JSON object or as a stream of pieces."""
+"""Reads messages of Anthropic's Messages API, which come as one JSON object or as a stream of pieces."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -41,8 +41,9 @@ class _Message(BaseModel):
 class MessageReader(AnswerReader):
     """Reads a message.
 
-    If the model calls one tool, the tool's input is the reply, because the text may only announce the call. Otherwise
-    the text is the reply. Reasoning is counted, but is not part of the reply. Invalid usage counts as not reported.
+    If the model calls exactly one tool, the tool's input is the reply, because the text may only announce the call.
+    Otherwise the text is the reply. Reasoning is counted, but is not part of the reply. Invalid usage counts as not
+    reported.
     """
 
     called = "message"
@@ -120,7 +121,10 @@ class MessageReader(AnswerReader):
                 pass
 
     def _end_block(self, index: int) -> None:
-        """Handle the end of a block. If no input was streamed, the input in the block's start event is used."""
+        """Process the end of a content block.
+
+        If no input for a tool was streamed, the input in the block's first event is used.
+        """
         if index in self._calls and len(self._calls) == 1 and not self._arguments:
             self._append_text(self._arguments, _as_json(self._calls[index] or {}))
 

@@ -1,4 +1,7 @@
-"""Opens models of OpenAI-compatible servers and of Anthropic. The official clients are loaded on opening."""
+"""Opens models of OpenAI-compatible servers and of Anthropic.
+
+A provider's official client is imported when a model is opened.
+"""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -42,9 +45,9 @@ async def open_openai(
     """Open a model of an OpenAI-compatible server, by default OpenAI itself, and close it at the end of the block.
 
     Requests use chat completions, or with `responses` the Responses API. Proxies are taken from the environment, except
-    for a server on this machine. `stall_seconds` is the longest silence in a reply that has begun; None computes it
-    from the time limit of the call. `prompt_cache` says which servers get the fields of the prompt cache. `servers` has
-    the home's knowledge about its servers; None for no knowledge.
+    for a server on this machine. `stall_seconds` is the longest silence of the server after a reply has begun; if None,
+    it depends on the time limit of the call. `prompt_cache` says which servers get the fields of the prompt cache.
+    `servers` has what the home knows about its servers; may be None.
 
     Raises:
         UsageProblem: for a key, base URL or proxy that is not valid.
@@ -111,7 +114,7 @@ async def open_anthropic(
 def load_clients(environment: Mapping[str, str]) -> None:
     """Import the clients of the providers that an environment configures, if they are installed.
 
-    The import takes a second, and several on a busy machine. If this function is not called, the first run that opens a
+    The import takes a second, and longer on a busy machine. If this function is not called, the first run that opens a
     model waits for the import.
     """
     interfaces = {provider.interface for provider in PROVIDERS.values() if provider.is_configured(environment)}

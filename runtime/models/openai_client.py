@@ -23,7 +23,8 @@ _REFUSALS = frozenset({400, 404, 422})
 class OpenAIModel(HttpModel):
     """A model behind the chat completions of an OpenAI-compatible server. Use `open_openai`.
 
-    A structured reply is requested as `json_schema`, then as `json_object`, then in plain text.
+    A structured reply is requested as `json_schema`. If the server refuses this, it is requested as `json_object`, and
+    then as plain text.
     """
 
     modes = ("json_schema", "json_object", "text")
@@ -61,10 +62,10 @@ class OpenAIModel(HttpModel):
 class ResponsesModel(OpenAIModel):
     """A model behind OpenAI's Responses API. Use `open_openai` with `responses`.
 
-    The server stores nothing. So each request asks for the reasoning in encrypted form, and the next attempt of the
-    same visit sends the reasoning back. If the server refuses to send the reasoning, later requests do not ask for the
-    reasoning. If the server refuses to accept the reasoning, the request is sent again at once without it. Both
-    refusals cost nothing.
+    The server stores nothing. So each request asks for the model's reasoning in encrypted form, and the next attempt of
+    the same visit sends this reasoning back. If the server refuses to send the reasoning, later requests do not ask for
+    it. If the server refuses to accept the reasoning, the request is sent again at once without it. Neither refusal
+    costs anything.
     """
 
     provider = "openai-responses"
@@ -121,7 +122,10 @@ class ResponsesModel(OpenAIModel):
 
 
 def _named_schema(request: ModelRequest) -> dict[str, Any]:
-    """Return the schema of a reply. It is not strict, because strict schemas cannot have optional fields."""
+    """Return the form of a reply as OpenAI's APIs expect it.
+
+    It is not `strict`, because a strict schema cannot have optional fields.
+    """
     return {"name": request.schema_name, "schema": dict(request.schema or {}), "strict": False}
 
 

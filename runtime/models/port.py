@@ -1,7 +1,7 @@
 """The port of models: complete one request, and return a reply or a fault.
 
-A fault of the transport is also a value (`Fault`), because it crosses a mailbox. The cost of a fault depends on whether
-the request may have reached the provider.
+A failure of the connection is also a value (`Fault`), not an exception, because it is sent through a mailbox. What a
+fault costs depends on whether the request may have reached the provider.
 """
 
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ class FaultKind(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether a further try cannot succeed."""
+        """Whether another try would certainly fail too."""
         return self in _FINAL
 
     @property
@@ -63,7 +63,7 @@ LACKS_REPLY = "the recording has no reply"
 
 
 class Fault(Value):
-    """The failure of a try: why the provider gave no reply, and whether the try may have been charged."""
+    """The failure of a try: it says why there is no reply, and whether the try may have been charged."""
 
     kind: FaultKind
     message: str
@@ -101,10 +101,10 @@ class ModelRequest:
     output_tokens_max: int
     """The largest number of tokens in the reply. The server stops the reply at this number."""
     schema: Mapping[str, Any] | None = None
-    """The JSON Schema that the reply has to fit; None for free text."""
+    """The JSON Schema that the reply must fit; None for free text."""
     schema_name: str = "reply"
     material: Mapping[str, Any] = field(default_factory=dict)
-    """The prompt's context in structured form, for models in this process. It is never sent to a server."""
+    """The content of the prompt as data, for models that run in this process. It is never sent to a server."""
     run: str = ""
     """The id of the run, the first part of `client_request_id`; empty outside of a run."""
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -114,14 +114,15 @@ class ModelRequest:
     context_window: int | None = None
     """The size of the context window in tokens, if a person has set it; None means that the server is asked."""
     model: str = ""
-    """The name of the model if the step names a model; empty for the run's own model."""
+    """The name of the model that the step names; empty for the run's own model."""
     repeated: tuple[int, ...] = ()
-    """The lengths of the prefixes of the user message that later requests for the same purpose may repeat, ascending.
+    """The lengths, in ascending order, of the beginnings of the user message that later requests for the same purpose
+    may repeat.
     """
     visit: str = ""
     """A name that the attempts of one visit of a step share; empty if the model keeps no reasoning between attempts."""
     heard: Heard | None = field(default=None, compare=False)
-    """A function that is called with each piece of a streamed reply; None for no call."""
+    """A function that is called when a piece of a streamed reply arrives; may be None."""
 
     @property
     def client_request_id(self) -> str:
@@ -131,7 +132,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's answer to a try. It may be incomplete."""
+    """A model's answer to a try. The answer may be incomplete."""
 
     text: str
     usage: Usage | None
@@ -144,9 +145,10 @@ class Reply:
     `text`.
     """
     notices: tuple[str, ...] = ()
-    """Notices for people about the reply, such as a refused parameter or an unusual place of the text."""
+    """Notices for people about the reply, for example that a parameter was refused or the text was in an unusual place.
+    """
     original: str = ""
-    """The text that the model wrote, if its JSON was broken and `text` has the repaired JSON; otherwise empty."""
+    """The text that the model wrote, if its JSON was broken and `text` contains the repaired JSON; otherwise empty."""
 
 
 class Model(Protocol):
@@ -154,7 +156,7 @@ class Model(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of the model in price lists and records."""
+        """The model's name, as price lists and records show it."""
 
     async def complete(self, request: ModelRequest) -> Reply | Fault:
         """Return the reply or the fault. Raises only if there is a bug or the call is cancelled."""

@@ -1,4 +1,4 @@
-"""Prices per token: the user's own table first, then the bundled price list."""
+"""Finds the price of a model per token: first in the user's own table, then in the bundled price list."""
 
 import re
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ def find_price(
 ) -> Price | None:
     """Return the price of a model at a server; None if it is unknown.
 
-    `own` is the user's own price table by model name, and takes precedence. `base_url` selects the provider, because
-    prices differ between providers; None means OpenAI. `at` (UTC seconds since 1970) selects the day of the prices. If
-    prices change with the hour, the highest price is used. The list is the snapshot in genai-prices; nothing is
-    downloaded.
+    `own` is the user's own table, by model name; it takes precedence over the bundled list. `base_url` selects the
+    provider, because prices differ between providers; None means OpenAI. `at` (UTC seconds since 1970) selects the day
+    of the prices. If prices change with the hour, the highest price is used. The bundled list is that of the package
+    genai-prices; nothing is downloaded.
     """
     if own is not None and name in own:
         return own[name]
@@ -78,7 +78,7 @@ def _tiers(prices: Any, kind: str) -> tuple[Any, ...]:
 
 
 def _rates(lists: list[Any], input_tokens: int) -> dict[str, Any]:
-    """Return the highest rate of each kind of token in some price lists, for prompts of a length."""
+    """Return the highest rate of each kind of token in `lists`, for a prompt with this number of tokens."""
     kinds = [kind for kind in _RATES if any(_own_rate(prices, kind, input_tokens) is not None for prices in lists)]
     return {
         f"{kind}_per_token_usd": max(_rate(prices, kind, input_tokens) for prices in lists) / MTOK for kind in kinds

@@ -1,4 +1,4 @@
-"""The state of each provider that all runs of a process share: the free slots for calls, and the latest answer."""
+"""The state of each provider, which all runs of a process share: its free slots for calls and its list of models."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -13,17 +13,17 @@ from runtime.models.port import Fault, FaultKind
 
 
 class CallSlot(Protocol):
-    """A function that opens a slot for a call of a run."""
+    """A function that a run calls to get a slot for a call to a model."""
 
     def __call__(self, model: str = "", /) -> AbstractAsyncContextManager[Any]:
-        """Open a context that waits for a free slot at its start, and frees the slot at its end.
+        """Return a context manager that waits for a free slot when it is entered, and frees the slot at its end.
 
         `model` is the model that the step names; empty for the run's own model.
         """
 
 
 class CallLimiter:
-    """Limits the calls in flight of all runs in this process."""
+    """Limits the number of calls that the runs of this process make at the same time."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class CallLimiter:
         by_provider: Mapping[str, int] | None = None,
         per_run: int = 16,
     ) -> None:
-        """Store the largest numbers of calls in flight: per provider, for some providers by name, and for one run."""
+        """Store the largest numbers of simultaneous calls to a provider (by default, and by name), and by a run."""
         own = dict(by_provider or {})
         self._provider: dict[str, trio.CapacityLimiter] = defaultdict(lambda: trio.CapacityLimiter(per_provider))
         self._provider |= {name: trio.CapacityLimiter(most) for name, most in own.items()}
@@ -43,11 +43,10 @@ class CallLimiter:
         of_models: Mapping[str, str] = MappingProxyType({}),
         turn: CallSlot = lambda _model="": nullcontext(),
     ) -> CallSlot:
-        """Return the slots of one run.
+        """Return the function with which one run gets slots.
 
-        `provider` is the provider of the run's model, and `of_models` has the providers of other models.
-
-        `turn` opens the context in which a call may be sent under the rate limits of its server.
+        `provider` is the provider of the run's model, and `of_models` maps the names of other models to their
+        providers. `turn` returns a context manager that waits until the server's rate limits allow the call.
         """
         run_limiter = trio.CapacityLimiter(self._per_run)
 
@@ -80,7 +79,7 @@ class Askable(Protocol):
 
 
 class Probes:
-    """The latest answer of each provider. Runs that ask at the same time share one request."""
+    """The latest list of models, or fault, of each provider. Runs that ask at the same time share one request."""
 
     def __init__(self) -> None:
         self._locks: dict[str, trio.Lock] = {}
@@ -92,8 +91,8 @@ class Probes:
     ) -> Fault | None:
         """Return None if a provider is available, otherwise its fault.
 
-        `fault` is the reason for waiting. If the reason is a missing model, the provider is available once it lists the
-        model. A refusal that is at most `fresh` seconds old is returned again.
+        `fault` is the reason why the caller waits. If the reason is a missing model, the provider is available when it
+        lists the model. A fault that is at most `fresh` seconds old is returned again, without a request.
         """
         return _meaning(await self._ask(provider, model.ask_models, fresh, clock.now), model.name, fault)
 

@@ -52,8 +52,8 @@ reserved or for examples.
 def check_base_url(text: str, *, place: str = "OPENAI_BASE_URL") -> str:
     """Return the base URL without its trailing slash.
 
-    The URL must be `https`, or plain `http` to this machine or to a private address in digits. A name could resolve to
-    any address, and the key and the prompt would be sent there unencrypted.
+    The URL must be `https`, or plain `http` to this machine or to a private address in digits. A host's name could
+    resolve to any address, and the key and the prompt would be sent there unencrypted.
 
     Raises:
         UsageProblem: the URL is not valid. The error names `place`, but not the URL, which may contain a password.
@@ -95,7 +95,7 @@ def server_address(base_url: str, *, place: str) -> str:
 
 
 def check_key(text: str, *, place: str) -> str:
-    """Return an API key without blanks around it. Raises `UsageProblem` for a text that cannot be a key."""
+    """Return an API key without the white space around it. Raises `UsageProblem` for a text that cannot be a key."""
     key = text.strip()
     if not key.isascii() or not key.isprintable() or " " in key:
         raise UsageProblem("contains characters that are not allowed in a key", place=place, hint="copy the key again")
@@ -122,7 +122,7 @@ def is_loopback(host: str) -> bool:
 
 
 def call_seconds(base_url: str) -> float:
-    """Return the usual time limit of one call to a server, in seconds. The text need not be a URL."""
+    """Return the usual time limit of one call to a server, in seconds. `base_url` need not be a valid URL."""
     try:
         host = urlsplit(base_url.strip()).hostname or ""
     except ValueError:
@@ -178,32 +178,34 @@ ANTHROPIC_VERSION = "2026-10-21"
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider of models, or all servers with its interface."""
+    """A provider of models. One provider stands for all servers that are compatible with its interface."""
 
     name: ProviderName
     key: str
     address: str
     url: str
-    """The base URL if `address` is not set; empty if `address` must be set. `{}` stands for the value of `region`."""
+    """The base URL if the variable `address` is not set; empty if it must be set. `{}` stands for the value of the
+    variable `region`.
+    """
     title: str
     interface: Interface = "chat"
     responses: tuple[str, ...] = ()
-    """Patterns of the models that use the Responses API if the base URL is the provider's own."""
+    """Patterns of model names. At the provider's own base URL, matching models are called by the Responses API."""
     model: str = ""
-    """A model that messages suggest; empty if only the server knows its models."""
+    """The model that messages use as an example; empty if only the server knows its models."""
     port: int = 0
     """The usual port of a local server, which needs no key; 0 for an online service."""
     path: str = ""
     region: str = ""
     not_taken: tuple[str, ...] = ()
-    """The settings of calls that the interface does not accept."""
+    """The names of the call settings that the interface does not accept."""
     efforts: tuple[str, ...] = ()
     """The values of `reasoning_effort` that the interface accepts; empty if they are unknown."""
     traced_as: str = ""
     """The name of the provider in OpenTelemetry's conventions; empty if it is the same as `name`."""
 
     def is_configured(self, environment: Mapping[str, str]) -> bool:
-        """Return whether a key or an address is set. A server on this machine needs neither."""
+        """Return whether the environment sets an address or the key. A local server needs neither."""
         has_key = bool(environment.get(self.key) or self.port)
         return bool(environment.get(self.address)) or (bool(self.url_in(environment)) and has_key)
 
@@ -216,13 +218,16 @@ class Provider:
         return self.url.replace("{}", region) if _REGION.fullmatch(region) or "{}" not in self.url else ""
 
     def interface_of(self, model: str, environment: Mapping[str, str]) -> Interface:
-        """Return the interface that a model uses."""
+        """Return the interface by which a model is called."""
         if self.url and self.url_in(environment) == self.url:
             return "responses" if any(fnmatchcase(model, form) for form in self.responses) else self.interface
         return self.interface
 
     def refused_settings(self, fields: Mapping[str, Any]) -> list[str]:
-        """Return the names of refused fields. If only a field's value is refused, the value follows the name."""
+        """Return the names of those settings that the interface does not accept.
+
+        If it only rejects a value, this has the form `NAME=VALUE`.
+        """
         refused = [name for name in self.not_taken if fields.get(name) is not None]
         effort = fields.get("reasoning_effort")
         if effort is not None and self.efforts and effort not in self.efforts:
@@ -325,7 +330,10 @@ _GPT = re.compile(r"(?:.*[/:])?gpt-(\d{1,3})(?:\.(\d{1,3}))?(?:[-:@].*)?")
 
 
 def prompt_cache_of(environment: Mapping[str, str]) -> PromptCache:
-    """Return the setting of the environment, by default `auto`. Raises `UsageProblem` for an unknown value."""
+    """Return the setting of the prompt cache from the environment, by default `auto`.
+
+    Raises `UsageProblem` for an unknown value.
+    """
     text = environment.get(VARIABLE, "").strip().lower() or "auto"
     if text not in get_args(PromptCache):
         raise UsageProblem(f"{text[:40]!r} is unknown", place=VARIABLE, hint="use auto, on or off")
@@ -335,22 +343,23 @@ def prompt_cache_of(environment: Mapping[str, str]) -> PromptCache:
 def sends_cache_fields(setting: PromptCache, base_url: str) -> bool:
     """Return whether the cache fields are sent to a server.
 
-    With `auto`, servers of other providers do not get them, because they may refuse unknown fields.
+    With `auto`, only OpenAI's and Anthropic's own servers get these fields, because other servers may refuse unknown
+    fields.
     """
     return setting == "on" or (setting == "auto" and base_url in (OPENAI_URL, ANTHROPIC_URL))
 
 
 def matches_marks_only(model: str) -> bool:
-    """Return whether a model's cache matches only marked prefixes.
+    """Return whether a model's prompt cache matches only prefixes that a request has marked.
 
-    GPT-5.6 and later models have such a cache. The name may have a provider's prefix.
+    This is so for GPT-5.6 and later models. The model's name may begin with the name of a provider.
     """
     matched = _GPT.fullmatch(model)
     return matched is not None and (int(matched[1]), int(matched[2] or 0)) >= _MARKED_FROM
 
 
 def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marked: bool) -> dict[str, Any]:
-    """Return a body of an OpenAI interface with the run's cache key. With `marked`, its messages get marks.
+    """Return the body of a request to an OpenAI interface with the run's cache key, and with marks if `marked` is true.
 
     One mark is at the end of the system message. The other marks are at the ends of the prefixes of the user message
     that later requests may repeat. The provider accepts four marks. The provider's default mark at the end of the
@@ -373,7 +382,10 @@ def with_cache_fields(body: Mapping[str, Any], request: "ModelRequest", *, marke
 
 
 def _parts(kind: str, text: str, ends: Sequence[int]) -> list[dict[str, Any]]:
-    """Return a message's text in parts that end at `ends`, each with a mark. Text after the last end has no mark."""
+    """Split a message's text at the positions `ends`, and mark each part.
+
+    The part after the last position gets no mark.
+    """
     marked = [{"type": kind, "text": text[start:end], **_MARK} for start, end in pairwise((0, *ends))]
     rest = text[ends[-1] :]
     return [*marked, {"type": kind, "text": rest}] if rest else marked

@@ -1,6 +1,6 @@
-"""A model that answers with recorded replies of a run or a file. Replies are found by a fingerprint of the prompt.
+"""A model that answers with the recorded replies of a run or a file. Replies are found by a fingerprint of the prompt.
 
-A file contains no secrets: secrets are removed from prompts and replies first. Fingerprints are computed from redacted
+Secrets are removed from prompts and replies before they are written to a file. Fingerprints are computed from redacted
 prompts, so they neither reveal a secret nor depend on it.
 """
 
@@ -38,7 +38,7 @@ SAID = "the recording "
 
 
 class RecordingMode(StrEnum):
-    """The mode of a recording: what happens for a prompt without a recorded reply."""
+    """The mode of a recording: it says what happens if a prompt has no recorded reply."""
 
     STRICT = "strict"  # a fault, which shows the first difference between the prompts
     LENIENT = "lenient"  # the reply that was recorded to the same request, whatever its prompt was
@@ -46,26 +46,29 @@ class RecordingMode(StrEnum):
 
 
 def fingerprint(system: str, user: str) -> str:
-    """Return the fingerprint of a prompt, which is the hash that requests store (`actors.prompting.render`)."""
+    """Return the fingerprint of a prompt. The records of requests contain the same hash (`actors.prompting.render`)."""
     return hashlib.sha256(f"{system}\0{user}".encode()).hexdigest()[:FINGERPRINT_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """An answer of a recording."""
+    """A recorded answer."""
 
     request_id: str
-    """The id of the request that was answered, without the run."""
+    """The id of the answered request, without the run's id."""
     fingerprint: str
     answer: Reply | Fault
     prompt: Callable[[], tuple[str, str] | None]
-    """A function that returns the system and the user message of the prompt, or None if they are no longer known."""
+    """A function that returns the system message and the user message of the prompt, or None if they are no longer
+    known.
+    """
 
 
 class RecordingModel:
-    """Answers from a recording: by the fingerprint of the prompt, or else as the mode says.
+    """Answers with the recorded reply to a prompt with the same fingerprint.
 
-    If a prompt has several answers, the answer to the same request is used, else the first unused answer.
+    If there is none, the mode says what happens. If a prompt has several answers, the answer to a request with the same
+    id is used, otherwise the first unused answer.
     """
 
     def __init__(
@@ -125,9 +128,10 @@ class RecordingModel:
         """Do nothing. The caller that opened the model `missing` closes it."""
 
     def _choose(self, places: Sequence[int], request_id: str, *, only_own: bool = False) -> int | None:
-        """Return the place of an answer.
+        """Return the index of one of the answers at `places`; None if no answer fits.
 
-        It is the answer to the same request, else the first unused answer, else an answer for the same call.
+        The order of preference is: the answer to a request with the same id, the first unused answer, an answer to the
+        same call.
         """
         own = next((place for place in places if self._answers[place].request_id == request_id), None)
         if own is not None:
@@ -139,9 +143,9 @@ class RecordingModel:
         return next((place for place in places if _call_of(self._answers[place].request_id) == call), None)
 
     def _divergence(self, request_id: str, system: str, user: str) -> str:
-        """Return the message of a fault.
+        """Return the message of a fault for a prompt without a recorded reply.
 
-        It shows the first difference from the recorded prompt of the request or of its step.
+        It shows the first difference from the recorded prompt of the same call, or else of the same step.
         """
         call, step = _call_of(request_id), request_id.partition("/")[0]
         nearest = [answer for answer in self._answers if _call_of(answer.request_id) == call]
@@ -160,7 +164,7 @@ class RecordingModel:
 
 
 def prompt_difference(then: tuple[str, str], now: tuple[str, str]) -> str:
-    """Return the first different lines of two prompts as a diff; empty if the prompts are the same."""
+    """Return the first lines that differ between two prompts, as a diff; empty if the prompts are equal."""
     lines = []
     for role, before, after in zip(("system", "user"), then, now, strict=True):
         if before == after:
@@ -193,11 +197,14 @@ class _FileReply(Value):
 
 
 class _Part(Value):
-    """A document of a recording's file. The first document has the version, and each further document has one reply."""
+    """One YAML document of a recording's file.
+
+    The first document has the version, and each further document has one reply.
+    """
 
     recording: Literal[1] = 1
     systems: Mapping[str, str] = {}
-    """The system messages by their hash."""
+    """The system messages of the replies, by their hash."""
     replies: tuple[_FileReply, ...] = ()
 
 
@@ -205,12 +212,13 @@ class _Part(Value):
 class RecordingFile:
     """A recording in a YAML file. Each reply is added as a document that ends in `...`.
 
-    Text after the last `...` was cut off by a crash: it is not read, and the next reply replaces it. A file without any
-    `...` is one document. Several runs of one process may add to the file, but not several processes at a time.
+    Text after the last `...` is incomplete because of a crash. It is not read, and the next reply replaces it. A file
+    without any `...` is one document. Several runs of one process may add to the file, but not several processes at a
+    time.
     """
 
     path: Path
-    """The file; it may be missing before the first reply."""
+    """The path of the file. The file may be missing until the first reply is added."""
     redacted: Callable[[str], str]
     _systems: dict[str, str] = field(default_factory=dict)
 
@@ -248,7 +256,7 @@ class RecordingFile:
         return [self._answer(reply) for reply in replies]
 
     def check_writable(self) -> None:
-        """Raise `UsageProblem` if the file cannot be written. Call this before a reply is paid for."""
+        """Raise `UsageProblem` if the file cannot be written. Call this before a request for a reply is paid for."""
         folder = self.path.absolute().parent
         if not (folder.is_dir() and os.access(folder, os.W_OK)):
             raise UsageProblem("its folder does not exist, or cannot be written", place=str(self.path), hint=_FOLDER)
@@ -280,7 +288,7 @@ class RecordingFile:
         return self._answer(added)
 
     def _append(self, part: Mapping[str, Any], *, exists: bool) -> None:
-        """Write a document after the last whole document. The first document creates the file atomically."""
+        """Write a document after the last complete document. The first document creates the file atomically."""
         plain = part if exists else {"recording": 1, **part}
         data = yaml.dump(
             plain,
@@ -320,16 +328,16 @@ class RecordingFile:
 
 
 def _whole(data: bytes) -> int:
-    """Return the length of the complete documents.
+    """Return the number of bytes in the complete documents.
 
-    Texts are indented, so `...` in column 0 is always the end of a document.
+    Texts are indented, so `...` in column 0 always ends a document.
     """
     last = data.rfind(_END)
     return len(data) if last < 0 else last + len(_END)
 
 
 def _open_end(file: BinaryIO) -> bytes:
-    """Move to the end of the last complete document, cut off an incomplete document, and return the missing `...`."""
+    """Move to the end of the last complete document, remove the incomplete one, and return the missing `...`."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - len(_END)))
     if file.read() == _END:
@@ -350,7 +358,10 @@ _LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 
 class _Dumper(yaml.SafeDumper):
-    """The safe dumper. It writes texts of several lines as blocks, so that people can read what changed."""
+    """The safe dumper.
+
+    It writes texts of several lines as blocks, so that people can read the changes between two versions.
+    """
 
     def ignore_aliases(self, data: Any) -> bool:
         """Write no aliases: repeated values are written in full."""

@@ -29,11 +29,13 @@ class Refusable:
     """A parameter that servers are known to refuse."""
 
     named: tuple[str, ...] = ()
-    """The words for the parameter in refusals, in lower case; empty if refusals use the parameter's own name."""
+    """The words by which error messages name the parameter, in lower case; empty if they use the parameter's own name.
+    """
     instead: str = ""
-    """The parameter's other name; empty if it has no other name."""
+    """The name under which the parameter is sent after a refusal; empty if the parameter is then omitted."""
     weaker: tuple[str, ...] = ()
-    """The weaker ways to ask for a structured reply, the strongest first; empty if the parameter does not ask for one.
+    """The weaker ways to ask for a structured reply, the strongest first; empty if the parameter does not ask for a
+    structured reply.
     """
     statuses: tuple[int, ...] = (400, 422)
 
@@ -44,14 +46,14 @@ Refusals = Mapping[str, Refusable]
 
 @dataclass
 class Asking:
-    """One call that may be sent in several ways. No way of sending is used twice."""
+    """One call that may be sent repeatedly, each time in another way, until the server accepts it."""
 
     rows: Refusals
-    """The parameters that can be changed."""
+    """The parameters that can be changed after a refusal."""
     ways: dict[str, str]
-    """The ways in which parameters are sent now."""
+    """For each changed parameter: the way in which it is sent now."""
     own: Collection[str] = ()
-    """The names of the user's settings, and the names under which they are sent."""
+    """The names of the user's settings, which must not be changed, and the names under which they are sent."""
     refused: list[str] = field(default_factory=list)
     """The parameters and ways that the server has refused so far."""
     notices: list[str] = field(default_factory=list)
@@ -60,7 +62,7 @@ class Asking:
     def shape(self, body: dict[str, Any]) -> dict[str, Any]:
         """Change the parameters of a body according to `ways`, and return the body.
 
-        Parameters of the user are not changed.
+        Parameters that the user has set are not changed.
         """
         for name, way in self.ways.items():
             row = self.rows.get(name)
@@ -72,11 +74,12 @@ class Asking:
         return body
 
     def change_ways(self, fault: Fault, sent: Collection[str], mode: str) -> bool:
-        """Change `ways` if a fault refuses a parameter that can be sent in another way.
+        """Change `ways` if a fault shows that the server refuses a parameter that can be sent in another way.
 
         Return whether the call can be sent again.
 
-        `sent` has the parameters of the request. `mode` is the way in which a structured reply was requested.
+        `sent` has the names of the parameters in the request. `mode` is the way in which a structured reply was
+        requested.
         """
         name = self._refused_by(fault, sent)
         if name is None or name in self.own:
@@ -100,7 +103,7 @@ class Asking:
         return True
 
     def _refused_by(self, fault: Fault, sent: Collection[str]) -> str | None:
-        """Return the sent parameter that the text of a fault names first; None if it names no parameter."""
+        """Return the parameter that the text of a fault names first; None if it names no parameter of the request."""
         text = fault.message.lower()
         found: list[tuple[int, str]] = []
         for name, row in self.rows.items():

@@ -1,7 +1,7 @@
 """Reads a model's reply: finds its one JSON value, and parses it strictly.
 
-`read_reply(text)` never raises. It returns either the value, or a code of the closed set `ReplyCode` with a message.
-Every pass over the text takes linear time, because the text is untrusted.
+`read_reply(text)` never raises. It returns either the value, or a code from `ReplyCode` with a message. Every pass over
+the text takes linear time, because the text is untrusted.
 """
 
 import json
@@ -41,7 +41,7 @@ def has_more_values(text: str | bytes, limit: int) -> bool:
 
 
 class ReplyCode(StrEnum):
-    """The reason why a reply has no JSON value. The strings are codes of findings, which policies name."""
+    """The reason why a reply has no JSON value. The strings are the codes of findings, and policies refer to them."""
 
     EMPTY = "reply.empty"
     TOO_LARGE = "reply.too_large"
@@ -108,14 +108,15 @@ _PYTHON_NAMES = {"True": "true", "False": "false", "None": "null"}
 def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_MAX) -> Parsed | Unreadable:
     """Return the one JSON value in a model's reply, or why there is no value.
 
-    The first candidate is the whole text, if it is an object or array. The second is the first fenced object, else the
-    first fenced array. The third is the text from the first brace to the last. If brackets enclose the braces, it is
-    the text from the first bracket to the last. The last is a bare scalar. The whole text is the first candidate,
-    because a fence inside JSON is part of a string. A candidate that is not JSON but a Python literal (single quotes,
-    `True`, `None`) is read as such a literal, because some models write Python. Nothing else is repaired here
-    (`runtime.models.http_model`).
+    Several candidates are tried in this order. The first is the whole text, if it is an object or array. It is tried
+    first, because a fence inside JSON is part of a string. The next are the first fenced object, the first fenced
+    array, and the text from the first brace to the last. If brackets enclose the braces, the text from the first
+    bracket to the last is tried before that. The last candidate is the whole text, if it is a scalar. A Python literal
+    (single quotes, `True`, `None`) is read too, because some models write Python. `runtime.models.http_model` repairs
+    other mistakes.
 
-    If no candidate parses, the first error that is not `NOT_JSON` is returned, else the last candidate's error.
+    If no candidate can be parsed, the first error that is not `NOT_JSON` is returned, otherwise an error about the
+    whole text.
     """
     try:
         size = len(text) if len(text) > bytes_max else len(text.encode())
@@ -149,7 +150,7 @@ def read_reply(text: str, *, bytes_max: int = BYTES_MAX, depth_max: int = DEPTH_
 
 
 def _explain(text: str, error: Unreadable) -> Unreadable:
-    """Return why a text is not readable: an error of the whole text, or else the error of its JSON."""
+    """Return why a reply has no value. For text without JSON, say if it repeats a phrase or has only reasoning."""
     if error.code is not ReplyCode.NOT_JSON:
         return error
     phrase = repeated_phrase(text)
@@ -163,12 +164,12 @@ def _explain(text: str, error: Unreadable) -> Unreadable:
 
 
 def as_reasoning(text: str) -> str:
-    """Return a text marked as reasoning, as models mark it."""
+    """Return a text between the tags with which models mark their reasoning."""
     return f"{_THINK}\n{text}\n{_THINK_END}"
 
 
 def repeated_phrase(text: str) -> str:
-    """Return the phrase of at most `PHRASE_MAX` characters that a text repeats up to its end; empty for none."""
+    """Return the phrase, of at most `PHRASE_MAX` characters, that a text repeats up to its end; otherwise empty."""
     tail = text.rstrip()[-2 * REPEATED_MIN - 8 * PHRASE_MAX :]
     for size in range(1, PHRASE_MAX + 1):
         times = max(8, -(-REPEATED_MIN // size))
@@ -178,9 +179,10 @@ def repeated_phrase(text: str) -> str:
 
 
 def is_whole(text: str) -> bool:
-    """Return whether a reply is one JSON object or array, with only reasoning and a closed fence around it.
+    """Return whether a reply is one JSON object or array, apart from reasoning before it and a closed fence around it.
 
-    Such a reply is complete, even if the server says that it was cut. `read_reply` may also find a part of a cut reply.
+    Such a reply is complete, even if the server says that it was cut. (`read_reply` may find a value in an incomplete
+    reply.)
     """
     text = text.rpartition(_THINK_END)[2].strip()
     if text.startswith("```") and text.endswith("```"):
@@ -219,7 +221,7 @@ def _end_of_info_string(block: str) -> int:
 
 
 def _read_value(text: str, depth_max: int) -> Parsed | Unreadable:
-    """Parse a text strictly, as JSON or else as a Python literal."""
+    """Parse a text strictly, as JSON or, if that fails, as a Python literal."""
     result = _parse(text, depth_max)
     if isinstance(result, Parsed) or result.code is not ReplyCode.NOT_JSON:
         return result
@@ -231,7 +233,7 @@ def _read_value(text: str, depth_max: int) -> Parsed | Unreadable:
 
 
 class _Stop(ValueError):
-    """An exception that passes a result out of the parser's hooks. It is caught in this module."""
+    """An exception with which the hooks of the JSON parser return an error. It is caught in this module."""
 
     def __init__(self, code: ReplyCode, message: str) -> None:
         self.result = Unreadable(code, message)
@@ -258,7 +260,10 @@ def _parse(text: str, depth_max: int) -> Parsed | Unreadable:
 
 
 def _too_deep(text: str, depth_max: int) -> bool:
-    """Return whether brackets outside strings nest too deep. This scan saves the parser from recursion."""
+    """Return whether brackets outside strings are nested too deep.
+
+    This is checked first, because the parser is recursive.
+    """
     if text.count("{") + text.count("[") <= depth_max:
         return False
     depth = 0
@@ -328,9 +333,9 @@ def _bad_text(value: Any) -> str:
 
 
 def _python_as_json(text: str) -> str | None:
-    """Return the JSON form of a text that consists only of Python literal tokens; None for any other text.
+    """Return the JSON form of a text that consists only of tokens of Python literals; None for any other text.
 
-    Only strings and three names are written differently, so the text is translated token by token. Nothing is
+    Python and JSON differ only in strings and three names, so the text is translated token by token. Nothing is
     evaluated. The JSON parser decides whether the result is valid.
     """
     parts: list[str] = []

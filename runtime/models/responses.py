@@ -20,9 +20,10 @@ _FAILED = frozenset({"incomplete", "failed", "cancelled"})
 class ResponseReader(AnswerReader):
     """Reads a response.
 
-    The reply is the text of its final messages. Messages that comment on the work are ignored. If there is no text, the
-    reply is the arguments of its only function call, else its refusal. Reasoning is counted, but is not a part of the
-    reply. A stream is complete only after an event that has the whole response. Invalid usage counts as not reported.
+    The reply is the text of the final messages. Messages that comment on the work are ignored. If there is no text, the
+    reply is the arguments of the only function call, or else the model's refusal. Reasoning is counted, but is not a
+    part of the reply. A stream is complete only after the event that contains the whole response. Invalid usage counts
+    as not reported.
     """
 
     called = "response"
@@ -37,10 +38,7 @@ class ResponseReader(AnswerReader):
         self._usage: Any = None
 
     def output_to_keep(self) -> tuple[Mapping[str, Any], ...]:
-        """Return the items of the output that the next request can send back.
-
-        Without encrypted reasoning, there are none.
-        """
+        """Return the items of the output that the next request can send back; empty without encrypted reasoning."""
         items = [fields_of(item) for item in self._items]
         types = {item.get("type") for item in items}
         encrypted = any(item.get("type") == "reasoning" and item.get("encrypted_content") for item in items)
@@ -74,7 +72,10 @@ class ResponseReader(AnswerReader):
         )
 
     def _event(self, data: bytes) -> bool:
-        """Process the data of an event. `[DONE]`, which some gateways send, is ignored, because it ends no response."""
+        """Process the data of an event.
+
+        `[DONE]`, which some gateways send, is ignored, because a response does not end with it.
+        """
         return data == b"[DONE]" or super()._event(data)
 
     def _take(self, event: Mapping[str, Any]) -> None:
@@ -102,7 +103,7 @@ class ResponseReader(AnswerReader):
                 pass
 
     def _end(self, response: Mapping[str, Any], status: str) -> None:
-        """Process the last state of a response. The texts in its output replace the pieces that came before."""
+        """Process the final state of a response. The texts in its output replace the pieces that were streamed."""
         self._name(response)
         self._usage = response.get("usage")
         output = response.get("output")
@@ -142,7 +143,7 @@ class ResponseReader(AnswerReader):
 
 
 def _thoughts_of(items: Sequence[Any]) -> list[Any]:
-    """Return the reasoning in the items of an output, if the server gives it as text."""
+    """Return the reasoning in the items of an output, if the server sends it as text."""
     return [part.get("text") for part in _parts([item for item in items if fields_of(item).get("type") == "reasoning"])]
 
 
@@ -180,10 +181,11 @@ class _Kept:
 
 
 class KeptReasoning:
-    """The output of earlier attempts, by visit. The next attempt sends the output's encrypted reasoning back.
+    """The output of earlier attempts, for each visit.
 
-    The output is only in memory, so the first attempt after a restart is sent without it. The output is also left out
-    if its tokens may exceed the bytes of the prompt. So no call costs more than was reserved for it.
+    The next attempt sends it back with its encrypted reasoning. The output is only in memory, so the first attempt
+    after a restart is sent without it. The output is also not sent if it may have more tokens than the prompt has
+    bytes. So no call costs more than was reserved for it.
     """
 
     def __init__(self) -> None:
@@ -191,10 +193,7 @@ class KeptReasoning:
         self._size = 0
 
     def items_for(self, request: ModelRequest) -> tuple[Mapping[str, Any], ...]:
-        """Return the kept items, which are sent between a request's prompt and its feedback.
-
-        There are none if the prompt has changed.
-        """
+        """Return the kept items to send between a request's prompt and feedback; empty if the prompt has changed."""
         kept = self._visits.get((request.run, request.visit))
         if kept is None or not request.repeated:
             return ()
@@ -204,7 +203,7 @@ class KeptReasoning:
         return kept.items if fits and feedback and kept.prompt == prompt and kept.feedback != feedback else ()
 
     def add(self, request: ModelRequest, output: tuple[Mapping[str, Any], ...], usage: Usage | None) -> None:
-        """Keep the output of a reply, after the kept items that its request contained.
+        """Keep the output of a reply, together with the kept items that its request contained.
 
         A reply without usage is not kept.
         """
@@ -227,6 +226,6 @@ class KeptReasoning:
 
 
 def split_prompt(request: ModelRequest) -> tuple[tuple[str, str], str]:
-    """Return the system and user messages that the attempts of a visit share, and the feedback after them."""
+    """Split a prompt into the part that the attempts of a visit share (system and user message), and the feedback."""
     common = request.repeated[-1] if request.repeated else len(request.user)
     return (request.system, request.user[:common]), request.user[common:]

@@ -29,7 +29,7 @@ _NOTHING_USED = Usage()
 
 
 class _ReplyEntry(Value):
-    """An entry that describes its reply."""
+    """An entry of a script that describes a reply."""
 
     reply: Any
     usage: Usage | None = _NOTHING_USED
@@ -38,7 +38,7 @@ class _ReplyEntry(Value):
 
 
 class _FaultEntry(Value):
-    """An entry that describes a fault."""
+    """An entry of a script that describes a fault."""
 
     fault: FaultKind
     message: str = "scripted fault"
@@ -59,11 +59,9 @@ class _Scripted:
 class ScriptedModel:
     """Answers from a script.
 
-    `place` names the script in messages. `lines` has the line numbers of its keys and list entries. `used` counts the
-    used entries of each step's list.
-
-    If a step's list has no further entry, the request gets the final fault `NOT_FOUND`, because the script does not fit
-    the run. It is not an exception, which would count as a bug of the actor.
+    `place` is the script's name in messages. `lines` has the line numbers of its keys and list entries. `used` says how
+    many entries of each step's list are used already. If a step's list has no further entry, the script does not fit
+    the run. The request then gets the final fault `NOT_FOUND`. An exception would count as a bug of the actor.
     """
 
     def __init__(
@@ -93,7 +91,7 @@ class ScriptedModel:
 
     @classmethod
     def from_file(cls, path: str | Path, *, clock: Clock | None = None, used: Mapping[str, int] | None = None) -> Self:
-        """Read a YAML or JSON file. Raises `UsageProblem`, which names the line."""
+        """Read a script from a YAML or JSON file. Raises `UsageProblem`, which names the line."""
         place = str(path)
         try:
             with Path(path).open("rb") as file:
@@ -115,7 +113,7 @@ class ScriptedModel:
 
     @property
     def keys(self) -> Mapping[str, str]:
-        """The step that each key of the script answers for."""
+        """The id of the step to which each key of the script belongs."""
         return {key: key.partition("/")[0] for key in (*self._lists, *self._exact)}
 
     def place_of(self, key: str, at: int | None = None) -> str:
@@ -154,7 +152,7 @@ class ScriptedModel:
 
 
 class _Limited(yaml.composer.Composer):
-    """PyYAML's composer with a limit of nodes. An alias counts as all nodes of its target."""
+    """PyYAML's composer with a limit for the number of nodes. An alias counts as all nodes of its target."""
 
     def __init__(self) -> None:
         yaml.composer.Composer.__init__(self)
@@ -177,7 +175,7 @@ class _Limited(yaml.composer.Composer):
 
 
 class _Loader(_Limited, yaml.SafeLoader):
-    """The safe loader over the parser that is written in Python."""
+    """PyYAML's safe loader with the parser that is written in Python."""
 
     def __init__(self, text: str) -> None:
         yaml.SafeLoader.__init__(self, text)
@@ -185,7 +183,7 @@ class _Loader(_Limited, yaml.SafeLoader):
 
 
 class _FastLoader(_Limited, yaml.CSafeLoader):
-    """The safe loader over libyaml's parser, which is six times as fast."""
+    """PyYAML's safe loader with libyaml's parser, which is six times as fast."""
 
     def __init__(self, text: str) -> None:
         yaml.CSafeLoader.__init__(self, text)
@@ -193,9 +191,9 @@ class _FastLoader(_Limited, yaml.CSafeLoader):
 
 
 def _compose(text: str) -> "tuple[_Loader | _FastLoader, yaml.Node | None]":
-    """Return a loader and the tree of nodes of a YAML text; no tree for an empty text.
+    """Return a loader and the tree of nodes of a YAML text; the tree is None for an empty text.
 
-    If libyaml refuses the text, PyYAML's own parser reads it, and names the cause of an error.
+    If libyaml rejects the text, PyYAML's own parser reads it again, because its errors name the cause.
     """
     if yaml.__with_libyaml__ and "\t" not in text:
         with suppress(yaml.scanner.ScannerError, yaml.parser.ParserError, yaml.reader.ReaderError, UnicodeEncodeError):

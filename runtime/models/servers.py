@@ -1,7 +1,8 @@
-"""The knowledge of a home about the servers of its models: refused parameters, costs of errors, and rate limits.
+"""What a home knows about the servers of its models: refused parameters, costs of errors, and rate limits.
 
-A rate limit is a window: a number of requests, and the time at which all of them are available again. For a bucket that
-refills continuously, this is the time when the bucket is full. So the same rule works for windows and buckets.
+A rate limit is stored as a window: the number of requests or tokens left, and the time at which all are available
+again. If a server refills its limit continuously, this is the time when the limit is full again. So the same rule works
+for both kinds of limits.
 """
 
 import fcntl
@@ -65,11 +66,11 @@ class ReportedLimit(Value):
 
 
 class Window(Value):
-    """The current window of a limit."""
+    """The current window of a rate limit."""
 
     limit: int
     remaining: int
-    """The number of requests or tokens that are left; negative if open calls may use more than the rest."""
+    """The number of requests or tokens that are left; negative if open calls may use more than were left."""
     began: float
     """The time when this window began, in UTC seconds since 1970. Answers to earlier calls do not change the window."""
     resets_at: float
@@ -80,7 +81,7 @@ class Window(Value):
 
 
 class ServerLimits(Value):
-    """The limits of a server for one key."""
+    """The rate limits of a server for one API key."""
 
     windows: Mapping[str, Window] = {}
     """The windows, by the name of the limited thing: `requests` or `tokens`."""
@@ -93,7 +94,10 @@ class ServerLimits(Value):
 
 
 def read_limits(headers: Mapping[str, str], now: float) -> dict[str, ReportedLimit]:
-    """Return the limits in an answer's headers, by the name of the limited thing. Header names are lower-case."""
+    """Return the rate limits in an answer's headers, by what they limit (`requests` or `tokens`).
+
+    Header names are lower-case.
+    """
     reported = {}
     for what, forms in _HEADERS.items():
         for form in forms:
@@ -136,7 +140,7 @@ def after_answer(
     costs: Mapping[str, int],
     now: float,
 ) -> ServerLimits:
-    """Return the limits after an answer.
+    """Return the limits as they are after an answer with these headers and this status.
 
     `sent_at` is the time when the answered call was sent. `costs` are the requests and tokens of later calls, which the
     answer may not count yet.
@@ -167,7 +171,10 @@ def after_answer(
 
 
 def next_call_at(limits: ServerLimits, costs: Mapping[str, int], now: float) -> float:
-    """Return when the next call may be sent, in UTC seconds since 1970. A time in the past means at once."""
+    """Return when a call with these costs may be sent, in UTC seconds since 1970.
+
+    If the time is in the past, send it now.
+    """
     times = [limits.held_until] if limits.held_until <= now + RESET_MAX else []
     times += [
         window.resets_at
@@ -178,7 +185,7 @@ def next_call_at(limits: ServerLimits, costs: Mapping[str, int], now: float) -> 
 
 
 def after_call(limits: ServerLimits, costs: Mapping[str, int], now: float) -> ServerLimits:
-    """Return the limits after a call was sent."""
+    """Return the limits as they are after a call with these costs was sent."""
     if not limits.windows:
         early = [at for at in limits.early_calls if now - RESET_MAX < at <= now]
         return limits.model_copy(update={"early_calls": (*early, now)[-EARLY_CALLS_MAX:]})
@@ -194,7 +201,10 @@ def after_call(limits: ServerLimits, costs: Mapping[str, int], now: float) -> Se
 
 
 def _is_over(window: Window, now: float) -> bool:
-    """Return whether a window has ended. A window also ends if the clock is set back to before its beginning."""
+    """Return whether a window has ended.
+
+    If the clock was set back, so that the end is too far in the future, the window counts as ended too.
+    """
     return not now < window.resets_at <= now + RESET_MAX + MARGIN
 
 
@@ -234,7 +244,7 @@ class Learned(Value):
 
 
 class Known(Value):
-    """The content of the file with the knowledge about servers."""
+    """The content of the file in which `Servers` stores what the home knows."""
 
     learned: Mapping[str, Mapping[str, Learned]] = {}
     """The changed parameters, by `ADDRESS MODEL`."""
@@ -243,9 +253,9 @@ class Known(Value):
 
 
 class Servers:
-    """The knowledge of a home about model servers: refused parameters and rate limits.
+    """What a home knows about model servers: refused parameters and rate limits.
 
-    The processes of the home share this knowledge in a file.
+    All processes of the home share it in a file.
     """
 
     def __init__(
@@ -269,7 +279,7 @@ class Servers:
         self._rate_limiters: dict[str, RateLimiter] = {}
 
     def with_charge(self, fault: Fault, base_url: str) -> Fault:
-        """Return a fault of a server. An error of a gateway is marked as unpaid if gateway errors are not charged."""
+        """Return a server's fault. If the status is that of a gateway error, set whether the fault is unpaid."""
         if fault.status not in _GATEWAY:
             return fault
         free = not self._charge_gateway_errors or is_loopback(urlsplit(base_url).hostname or "")
@@ -280,11 +290,14 @@ class Servers:
         return self._refusals.get(interface, {})
 
     def ways(self, base_url: str, model: str, now: float) -> dict[str, str]:
-        """Return how parameters are sent for a model of a server. `now` is in UTC seconds since 1970."""
+        """Return the way in which each changed parameter is sent to a model of a server.
+
+        `now` is in UTC seconds since 1970.
+        """
         return self.learned(now).get(f"{base_url} {model}", {})
 
     def learned(self, now: float) -> dict[str, dict[str, str]]:
-        """Return the refused parameters of the last day, by address and model."""
+        """Return the ways of the parameters that were refused within a day, for each `ADDRESS MODEL`."""
         known = {
             key: {name: item.way for name, item in ways.items() if now < item.until <= now + DAY_SECONDS}
             for key, ways in self._read().learned.items()
@@ -292,7 +305,7 @@ class Servers:
         return {key: ways for key, ways in known.items() if ways}
 
     def learn(self, base_url: str, model: str, changes: Mapping[str, str | None], now: float) -> None:
-        """Remember for a day how parameters are sent for a model of a server; None forgets a parameter."""
+        """Remember for a day how parameters are sent to a model of a server. A change to None forgets the parameter."""
         key = f"{base_url} {model}"
         learned = {name: Learned(way=way, until=now + DAY_SECONDS) for name, way in changes.items() if way is not None}
 
@@ -315,7 +328,7 @@ class Servers:
         return self._read().limits
 
     def change_limits(self, key: str, change: Callable[[ServerLimits], ServerLimits]) -> None:
-        """Change the rate limits under a key of `limits`. The file is written only if something changes."""
+        """Change the rate limits that `limits()` has under a key. The file is written only if they change."""
         before = self._read().limits.get(key, ServerLimits())
         if change(before) == before:
             return
@@ -330,7 +343,7 @@ class Servers:
     def _read(self) -> Known:
         """Return the content of the file. The file is read again only if it has changed.
 
-        An incomplete file changes nothing.
+        If the file is incomplete, the content that was read before is returned.
         """
         if self._path is None or time.monotonic() < self._unshared_until:
             return self._known
@@ -363,9 +376,9 @@ class Servers:
 
 
 class RateLimiter:
-    """Delays the calls of this process to one server with one key, so that they stay below its known rate limits.
+    """Delays the calls of this process to one server with one key, so that they do not exceed known rate limits.
 
-    Waiting calls are sent in the order of their arrival. Processes of a home share the limits.
+    Waiting calls are sent in the order of their arrival. All processes of a home share the known limits.
     """
 
     def __init__(self, servers: Servers, key: str) -> None:
@@ -376,9 +389,9 @@ class RateLimiter:
 
     @asynccontextmanager
     async def turn(self, clock: Clock) -> AsyncIterator[None]:
-        """Open a context in which one call may be sent.
+        """Wait until one call may be sent, and hold the call as open until the `with` block ends.
 
-        A call waits until earlier calls are sent, and then for at most `RESET_MAX` seconds.
+        Earlier calls are sent first. After that, a call waits for at most `RESET_MAX` seconds.
         """
         async with self._lock:
             last = clock.now() + RESET_MAX
@@ -394,7 +407,7 @@ class RateLimiter:
             self._wake()
 
     def learn(self, headers: Mapping[str, str], status: int, *, sent_at: float, tokens: int, now: float) -> None:
-        """Store the limits of an answer.
+        """Store the rate limits that an answer reports.
 
         `sent_at` is the time when the answered call was sent. `tokens` is the largest number of tokens that the call
         may use.
@@ -438,9 +451,10 @@ class RateLimiter:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    """Open the file and lock it for this process. Raises `OSError` if the lock is not free within `LOCK_SECONDS`.
+    """Open the file and lock it for this process.
 
-    Another process may hold the lock for hours if a signal stopped it.
+    Raises `OSError` if the lock is not free within `LOCK_SECONDS`. A process that a signal has stopped could hold the
+    lock for hours.
     """
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     last = time.monotonic() + LOCK_SECONDS
@@ -459,7 +473,7 @@ def _locked(path: Path) -> Iterator[int]:
 
 
 def _parse(content: bytes) -> Known | None:
-    """Return the content of the file; None if it is damaged, too large, or of another release."""
+    """Return the content of the file; None if the file is damaged, too large, or written by an incompatible release."""
     try:
         return Known.model_validate_json(content) if len(content) <= FILE_BYTES_MAX else None
     except ValidationError:

@@ -45,8 +45,8 @@ def read_response_usage(reported: Any) -> Usage | None:
 def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
     """Return the usage of an Anthropic message; None if it is missing or invalid.
 
-    Cached tokens are counted apart from other input. Tokens of reasoning are counted within the output. If a part is
-    not a valid number, or is larger than its total, the usage counts as contradictory.
+    Cached tokens are counted apart from other input. Tokens of reasoning are included in the output tokens. If a part
+    is not a valid number, or is larger than its total, the usage counts as contradictory.
     """
     reported = fields_of(reported)
     kept, parts = fields_of(reported.get("cache_creation")), fields_of(reported.get("output_tokens_details"))
@@ -75,12 +75,12 @@ def read_message_usage(reported: Mapping[str, Any]) -> Usage | None:
 
 
 def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usage:
-    """Return the usage of a call from its two totals and the parts that servers report in several places.
+    """Return the usage of a call from its two totals and its parts, which servers report in different places.
 
-    OpenAI counts cached and reasoning tokens within the totals. Cached tokens under Anthropic's names are added to the
-    prompt's tokens, unless `total_tokens` or OpenAI's details say otherwise. Tokens in `total_tokens` beyond prompt and
-    completion count as output: some servers report reasoning in this way. Usage that fits none of these rules counts as
-    contradictory.
+    OpenAI includes cached and reasoning tokens in the totals. Cached tokens under Anthropic's names are added to the
+    prompt's tokens, unless `total_tokens` or OpenAI's details show that they are included. If `total_tokens` is larger
+    than prompt and completion together, the rest counts as output, because some servers report reasoning in this way.
+    Usage that fits none of these rules counts as contradictory.
     """
     prompt_parts, completion_parts = (
         fields_of(reported.get(f"{side}_tokens_details")) for side in ("prompt", "completion")
@@ -127,12 +127,12 @@ def _usage_of(prompt: int, completion: int, reported: Mapping[str, Any]) -> Usag
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """Return a JSON object; an empty object for any other value."""
+    """Return the value if it is a JSON object; otherwise an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def _count(*places: Any) -> int | None:
-    """Return the largest of some counts; 0 if there are no counts, and None if a count is invalid."""
+    """Return the largest of the counts that are not None; 0 if all are None. Return None if a count is invalid."""
     there = [place for place in places if place is not None]
     if all(type(count) is int and 0 <= count <= TOKENS_MAX for count in there):
         return max(there, default=0)

@@ -34,11 +34,11 @@ class LiveReplies:
         self._waits: dict[str, trio.Event] = {}
 
     def of(self, run: str) -> dict[str, LiveReply]:
-        """Return the replies in progress of a run, by the id of the request."""
+        """Return the replies in progress of a run, by the ids of their requests."""
         return dict(self._of.get(run, {}))
 
     async def changes(self, run: str) -> AsyncGenerator[dict[str, LiveReply], None]:
-        """Yield the open replies of a run when a reply has grown or ended, at most every `TOLD_SECONDS`."""
+        """Yield the replies in progress of a run whenever one has grown or ended, at most once in `TOLD_SECONDS`."""
         reported: dict[str, LiveReply] = {}
         while True:
             if self.of(run) == reported:
@@ -56,7 +56,7 @@ class LiveReplies:
                 del self._waits[run]
 
     def heard(self, run: str, request: str, characters: int, written: Callable[[], str]) -> None:
-        """Store the progress of a reply. A call passes this method as its `runtime.models.port.Heard`."""
+        """Store the progress of a reply. `WatchedModel` passes this method to the model as `ModelRequest.heard`."""
         self._of.setdefault(run, {})[request] = LiveReply(characters, written)
         self._wake(run)
 

@@ -1,1 +1,1 @@
-"""Names of processes, which show whether a process still runs; and commands in their own process groups."""
+"""Names of processes, which show whether the process still runs, and commands in their own process groups."""

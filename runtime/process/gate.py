@@ -1,9 +1,11 @@
-"""The gate of a command: a script that waits until it may become the command. It is run by path, never imported.
+"""The gate of a command: a script that waits for permission and then executes the command.
 
-`gate.py GATE REPORT ADDED PROGRAM [ARGUMENT ...]`: GATE is the pipe that the script reads. A byte opens the gate. If
-the pipe is closed without a byte, the starting process has ended, and the program never runs. REPORT is a pipe that
-gets the error number if the program cannot be executed. ADDED names an environment variable that this interpreter has
-added, or is empty.
+It is run by path, never imported.
+
+`gate.py GATE REPORT ADDED PROGRAM [ARGUMENT ...]`: GATE is the file descriptor of a pipe that the script reads. A byte
+is the permission. If the pipe is closed without a byte, the starting process has ended, and the program never runs.
+REPORT is the descriptor of a pipe to which the error number is written if the program cannot be executed. ADDED is the
+name of an environment variable that this Python has added and the script removes; may be empty.
 """
 
 import os
@@ -11,7 +13,7 @@ import sys
 
 
 def main() -> None:
-    """Wait for the gate, then execute the program in this process."""
+    """Wait for a byte from the pipe, then execute the program in this process."""
     gate, report, added, program = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:]
     if not os.read(gate, 1):
         return

@@ -2,10 +2,10 @@
 
 The group's name is recorded before the command begins, and the command's output is limited.
 
-`start_gated` starts a gate: a small process that waits on a pipe and then becomes the command (`exec`). The gate's name
-is also the command's name. If this process is killed before it opens the gate, the pipe closes and the gate exits, so
-the command never ran. A later process that reads the recorded name can check whether the group still runs, and end the
-group (`end_group`).
+`start_gated` starts a gate: a small process that waits for a byte from a pipe and then becomes the command (`exec`). So
+the process has the same name before and after. If this process is killed before it writes the byte, the pipe closes and
+the gate exits, so the command never runs. A later process that reads the recorded name can check whether the group
+still runs, and end the group (`end_group`).
 """
 
 import os
@@ -40,19 +40,22 @@ class CommandExit:
     """How a command ended."""
 
     code: int
-    """The exit code; a negative number is the signal that ended the command."""
+    """The exit code. If a signal ended the command, this is the negative number of the signal."""
     output: bytes
-    """The first bytes of stdout and stderr, as they were written, up to the limit of `start_gated`."""
+    """The beginning of stdout and stderr, in the order of writing, up to the limit that `start_gated` got."""
     dropped: int = 0
-    """The number of bytes of output beyond that limit."""
+    """The number of bytes of output after that beginning."""
 
 
 class CommandNotStarted(OSError):
-    """The program could not be executed: it is missing, or this user may not execute it."""
+    """The program could not be executed, for example because it is missing or this user has no permission."""
 
 
 class GatedProcess:
-    """A command that has not begun. `name` is `HOST/NAMESPACE/PID/BIRTH` of its group's leader."""
+    """A command that waits until `begin` or `run` is called.
+
+    `name` is the name of its process, which leads its group (`runtime.process.identity.name_of`).
+    """
 
     def __init__(self, process: trio.Process, gate: int, report: int, output_bytes_max: int = OUTPUT_BYTES_MAX) -> None:
         self._process, self._gate, self._report = process, gate, report
@@ -62,7 +65,7 @@ class GatedProcess:
     def begin(self) -> trio.Process:
         """Let the command begin, and return its process. Call `end` afterwards.
 
-        Call it only for a command that was started with `talks`.
+        Call this method only for a command that was started with `talks`.
         """
         os.write(self._gate, b"\0")
         os.close(self._gate)
@@ -70,7 +73,7 @@ class GatedProcess:
         return self._process
 
     async def run(self) -> CommandExit:
-        """Let the command begin. Return how it ended, after its whole group has ended.
+        """Let the command begin, wait until its whole group has ended, and return how it ended.
 
         Cancellation ends the group by SIGTERM, and by SIGKILL after `GRACE_SECONDS`. Processes of the group that
         outlive the command are ended too. Raises `CommandNotStarted`.
@@ -109,7 +112,7 @@ class GatedProcess:
         return bytes(output), dropped
 
     async def _close_after_exit(self, reading: trio.CancelScope) -> None:
-        """Stop reading soon after the command has ended: a process that it left behind may hold the pipe open."""
+        """Stop reading soon after the command has ended, because a process that it left may keep the pipe open."""
         await self._process.wait()
         await trio.sleep(LOOK_SECONDS * 5)
         reading.cancel()
@@ -136,9 +139,9 @@ async def start_gated(
 
     `arguments` are the program and its arguments, which no shell reads. `folder` is the program's working directory,
     and `environment` is its whole environment. The program's stdin is empty, and its stderr is sent to its stdout. The
-    program inherits the open files in `inherited`, by number. With `talks`, stdin, stdout and stderr are pipes of the
-    process that `begin` returns. Before the first command, this process makes itself unreadable to commands
-    (`hide_process`).
+    program inherits the open files in `inherited`, by number. With `talks`, stdin, stdout and stderr are pipes instead,
+    and the process that `begin` returns gives access to them. Before the first command, this process makes its memory
+    and environment unreadable to commands (`hide_process`).
     """
     hide_process()
     gate_read, gate_write = os.pipe()
@@ -176,9 +179,8 @@ async def start_gated(
 async def end_group(name: str) -> bool:
     """End the process group whose leader has this name. Return whether the group is certainly gone.
 
-    A group of another machine, container or boot cannot be seen from here. For such a group, return False, unless the
-    machine is known to have restarted since the group began. Sends SIGTERM, then SIGKILL after `GRACE_SECONDS`, and
-    waits for at most `KILLED_SECONDS`.
+    This process cannot see a group of another machine, container or boot, and returns False for it. Sends SIGTERM, then
+    SIGKILL after `GRACE_SECONDS`, and waits for at most `KILLED_SECONDS`.
     """
     parts = parts_of(name)
     if parts is None:
@@ -204,8 +206,8 @@ CHUNK_BYTES = 64 * 1024
 class StreamLines:
     """The lines of a stream as an async iterator, without line ends. Bytes that are not UTF-8 are replaced.
 
-    The iterator ends with the stream, or when a line or the sum of lines is too long. In the second case, `too_long` is
-    set.
+    The iterator ends with the stream, or when a line or the sum of lines is too long. If something is too long,
+    `too_long` is set.
     """
 
     def __init__(self, stream: trio.abc.ReceiveStream, *, line_bytes_max: int, bytes_max: int | None = None) -> None:

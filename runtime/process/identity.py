@@ -1,11 +1,11 @@
 """The name of a driver's process, which shows whether the process runs.
 
-Also protects the memory and environment of the process.
+This module can also protect the memory and environment of its own process.
 
-If the driver has certainly ended, its run can be taken over before the lease ends. Only a process on the same host, in
-the same boot and in the same PID namespace can be certain that the driver has ended. The boot is compared because
-machines that share a home may have equal host names and equal numbers of their first PID namespace. Each container
-numbers its processes itself.
+If the driver has certainly ended, another driver can take over its run before the lease ends. Only a process on the
+same host, in the same boot and in the same PID namespace can be certain that the driver has ended. The boot is compared
+because machines that share a home may have equal host names, and their first PID namespaces may have equal numbers. The
+namespace is compared because each container numbers its processes itself.
 """
 
 import os
@@ -38,7 +38,7 @@ def name_of(pid: int) -> str:
 def is_dead(owner: str) -> bool:
     """Return whether `owner` names a process that has certainly ended; False when in doubt.
 
-    A process of another boot is a case of doubt: this machine may have restarted, or the process may be on another
+    A process of another boot is a case of doubt: either this machine has restarted, or the process is on another
     machine.
     """
     parts = parts_of(owner)
@@ -61,10 +61,11 @@ def is_dead(owner: str) -> bool:
 
 
 def end_of_group(name: str) -> bool | None:
-    """Return whether the process group that a process leads has ended; None if this process cannot see it.
+    """Return whether the process group whose leader has this name has ended; None if this process cannot see the group.
 
     The group runs as long as one of its processes runs, even after its leader has ended. No new process gets the number
-    of an existing group. So a process with the leader's number and another birth proves that the group has ended.
+    of an existing group. So if the leader's number belongs to a process that started at another time, the group has
+    ended.
     """
     parts = parts_of(name)
     if parts is None or parts[0] != socket.gethostname() or parts[1] != _namespace():
@@ -111,7 +112,7 @@ def _namespace() -> str:
 
 
 def _birth(pid: int) -> str:
-    """Return `BOOT.TICKS`: the boot, and the time since the boot when the process started; empty if unknown."""
+    """Return `BOOT.TICKS`: the id of the boot, and the time from the boot to the process's start; empty if unknown."""
     try:
         return f"{_boot()}.{_stat(pid)[19]}"
     except (OSError, IndexError):
@@ -149,10 +150,11 @@ _PR_SET_DUMPABLE = 4
 
 @cache
 def hide_process() -> bool:
-    """Make this process unreadable to other processes of its user, once. Return whether the system can do that.
+    """Make the memory and environment of this process unreadable to other processes of its user, once.
 
-    The process then leaves no core dump. Only root, or a process with `CAP_SYS_PTRACE`, can read its
-    `/proc/PID/environ`, `/proc/PID/mem` and the like. A program that it executes is not affected. Linux only.
+    Return whether the system supports this. The process then leaves no core dump if it crashes. Only root, or a process
+    with `CAP_SYS_PTRACE`, can read its `/proc/PID/environ`, `/proc/PID/mem` and the like. A program that it executes is
+    not affected. Linux only.
     """
     if sys.platform != "linux":
         return False

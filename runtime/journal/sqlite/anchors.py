@@ -1,14 +1,14 @@
 """Anchors: the last record and message of each run, in a small file beside the journal and its write-ahead log.
 
 The newest records of a journal are only in its write-ahead log. If this log is removed or cut, SQLite opens an earlier
-state of the journal without an error. A driver would then use some request ids twice. So each commit is followed by a
-write into the run's slot in this file. It writes the number and the hash of the run's last record, or the id of its
-last posted message. If a run's records end before its anchor, the run is damaged.
+state of the journal without an error. A driver would then use some request ids twice. So after each commit, the run's
+slot in this file is overwritten. The slot has the number and the hash of the run's last record, and the id of its last
+posted message. If the last record of a run has a lower number than its anchor, records of the run are missing.
 
-A slot is overwritten after the commit, and not synced. After a loss of power, a slot may be older than the journal, but
-never newer. A partly written slot fails its checksum and is ignored. The position of a slot is computed from the run's
-number, which is never used again. If the file cannot be written, a warning is logged, and the journal works without
-anchors.
+A slot is overwritten after the commit, without `fsync`. After a loss of power, a slot may be older than the journal,
+but never newer. A partly written slot fails its checksum and is ignored. The position of a slot is computed from the
+run's number, and no later run gets the same number. If the file cannot be written, a warning is logged, and the journal
+works without anchors.
 """
 
 import os
@@ -61,10 +61,10 @@ class Anchors:
         self._write(number, _MESSAGE_OFFSET, _MESSAGE.pack(inbox))
 
     def clear(self, numbers: Iterable[int]) -> None:
-        """Clear the slots of runs that will be deleted, durably. If the file cannot be written, it is no longer used.
+        """Clear the slots of runs that will be deleted, durably.
 
-        A run without a slot gets an empty slot. So the run's number is not used again, and the deletion can be
-        detected.
+        If the file cannot be written, it is no longer used. A run without a slot gets an empty slot. An empty slot
+        shows that its number was used and that the run was deleted.
         """
         if self._descriptor is None:
             return
@@ -87,7 +87,7 @@ class Anchors:
         return anchor if anchor is not None and anchor.run == run else None
 
     def without(self, known: Container[int]) -> dict[int, Anchor]:
-        """Return the anchors of the runs whose numbers are not in `known`, by number."""
+        """Return the anchors of all runs except those whose numbers are in `known`, by number."""
         if self._descriptor is None:
             return {}
         content = os.pread(self._descriptor, (self.count + 1) * SLOT_BYTES, 0)
@@ -102,7 +102,7 @@ class Anchors:
 
     @property
     def count(self) -> int:
-        """The highest number that has a slot."""
+        """The highest number of a run that has a slot."""
         if self._descriptor is None:
             return 0
         return max(
@@ -140,7 +140,7 @@ def check(run: str, anchor: Anchor | None, tip: Tip) -> None:
 
 
 def check_not_lost(journal: Path) -> None:
-    """Raise `JournalUnreadable` if the file is missing or empty, although there are anchors of runs."""
+    """Raise `JournalUnreadable` if the journal's file is missing or empty although the file of anchors names runs."""
     try:
         size = journal.stat().st_size
     except OSError:
@@ -157,10 +157,10 @@ def check_not_lost(journal: Path) -> None:
 
 @contextmanager
 def open_anchors(journal: Path, *, write: bool = True) -> Iterator[Anchors]:
-    """Open the anchors of a journal for a `with` block. Make the file of anchors if it is missing.
+    """Open the anchors of a journal for a `with` block.
 
-    There are no anchors if the file cannot be opened or has another format. If `write` is false, a missing file is not
-    made, and there are no anchors.
+    Make the file of anchors if it is missing. If the file cannot be opened or has another format, or is missing and
+    `write` is false, the journal has no anchors.
     """
     descriptor = _open(journal.with_name(journal.name + SUFFIX), write=write)
     try:
@@ -206,7 +206,7 @@ def _unpack(slot: bytes) -> Anchor | None:
 
 
 def _check(slot: bytes, offset: int, size: int) -> bytes | None:
-    """Return the part of a slot before its checksum; None if the slot is empty or the checksum is wrong."""
+    """Return the `size` bytes at `offset` of a slot if the checksum after them is correct; otherwise None."""
     content, checksum = slot[offset : offset + size], slot[offset + size : offset + size + _SUM.size]
     whole = len(checksum) == _SUM.size and any(checksum) and _SUM.unpack(checksum)[0] == zlib.crc32(content)
     return content if whole else None

@@ -2,9 +2,9 @@
 
 Every append is durable before it returns.
 
-One thread commits all writes in groups, and another thread reads. A third connection, on trio's thread, only checks
-whether anything was committed. Leases and numbers of records are checked in the transaction that writes, so the checks
-are also valid between processes.
+In each process, one thread commits all writes in groups, and another thread reads. A third connection, on trio's
+thread, only checks whether anything was committed. Leases and record numbers are checked in the transaction that
+writes, so the checks also hold if several processes write.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -144,13 +144,13 @@ async def open_sqlite(
 ) -> AsyncIterator[Journal[E]]:
     """Open the journal in a file. A missing file (0600) and a missing folder (0700) are made.
 
-    At the end of the context, all writes that were passed to the journal are done, and no thread or file is left open.
-    A write raises `JournalMoved` if the open file is no longer the file at the path.
+    At the end of the `with` block, the journal finishes all its writes, and closes all threads and files. A write
+    raises `JournalMoved` if the open file is no longer the file at the path.
 
-    `codecs` are for the kinds of runs that can be read. A single codec is for `FIRST_KIND`. `clock` is the journal's
-    clock. `vfs` is a file system that is registered with APSW. With `vfs`, no folder or mode is checked.
-    `busy_seconds` is the time to wait for another process that is writing. `budget` is the daily budget; None means no
-    limit. `use_another` is the part of messages that says how to choose another folder.
+    `codecs` are the codecs of the kinds of runs that can be read; a single codec is that of `FIRST_KIND`. `clock` is
+    the journal's clock. `vfs` is the name of a file system that is registered with APSW. With `vfs`, folders and modes
+    are not checked. `busy_seconds` is the time to wait for another process that is writing. `budget` is the daily
+    budget; None means no limit. `use_another` is the text with which error messages say how to choose another folder.
 
     Raises `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `StorageFull`, and `UsageProblem` for a folder that is
     not safe or cannot be written.
@@ -195,9 +195,9 @@ async def open_sqlite(
 
 
 def _skip_check() -> None:
-    """Replace `check_in_place` when a test uses its own file system (`vfs`).
+    """Check nothing.
 
-    Then the path is not that of a file on disk.
+    This replaces `check_in_place` if a test uses its own file system (`vfs`), whose paths are not on the disk.
     """
 
 
@@ -261,7 +261,7 @@ class _SqliteJournal(Operations[E], SqliteCursors):
         return change.result
 
     def _check_new(self, connection: apsw.Connection, run: str) -> None:
-        """Raise `JournalDamaged` if a run with this id was lost. A new run would use its request ids again."""
+        """Raise `JournalDamaged` if a run with this id was lost, because a new run would use its request ids again."""
         if self._lost is None:
             numbers = {number for (number,) in connection.execute("SELECT id FROM runs")}
             self._lost = {anchor.run for anchor in self._anchors.without(numbers).values()}

@@ -28,18 +28,21 @@ _OF_A_RUN = ("agenda", "unread", "asked", "positions", "events", "inbox")
 
 
 class Survey(NamedTuple):
-    """A survey of the texts of runs that will be deleted, from one snapshot of the file."""
+    """The texts that runs to delete use, found in one snapshot of the file."""
 
     named: frozenset[bytes]
     """The hashes of the texts that these runs use."""
     kept: frozenset[bytes]
     """The hashes of those texts that other runs use too."""
     tips: dict[int, Tip]
-    """The ends of the chains of the runs that are not deleted, by the run's number."""
+    """The ends of the chains of all other runs, by the run's number."""
 
 
 def survey(connection: apsw.Connection, runs: Collection[str]) -> Survey:
-    """Find out which texts of some runs are also used by other runs, in the caller's snapshot. Raises `RunNotFound`."""
+    """Find the texts of `runs`, and which of them other runs use too, in the caller's snapshot.
+
+    Raises `RunNotFound`.
+    """
     reader = SqliteReader(connection, 0.0)
     numbers = {reader.head(run).id for run in runs}
     named = named_texts(body for number in numbers for body in _bodies(connection, number))
@@ -56,10 +59,10 @@ def delete_runs(
     *,
     anchors: Anchors,
 ) -> Deleted:
-    """Delete runs in an open transaction; `surveyed` is their survey from a snapshot of this file.
+    """Delete runs in an open transaction. `surveyed` is what `survey` has returned for them.
 
-    Raises `RunNotFound`, and the errors that `check` raises for the row of a run that must not be deleted. If an error
-    is raised, nothing is changed.
+    `check` is called with each run's row, and raises an error if the run must not be deleted. Raises that error, or
+    `RunNotFound`. If an error is raised, nothing is changed.
     """
     heads = [SqliteReader(connection, 0.0).head(run) for run in runs]
     for head in heads:
@@ -81,7 +84,7 @@ def delete_runs(
 
 
 def _added_since(connection: apsw.Connection, surveyed: Survey, deleted: Collection[int]) -> Iterator[bytes]:
-    """Yield the bodies of events that were appended after the survey to runs that are not deleted."""
+    """Yield the bodies of the events that were appended to other runs after the survey."""
     for number, tip in list(_tips(connection)):
         before = surveyed.tips.get(number)
         if number in deleted or tip == before:
@@ -167,7 +170,7 @@ class SqliteRaw(RawStore):
         return results
 
     def _has_received(self, copy: RunHead, source: str) -> bool:
-        """Return whether the file already has this copy of a run. Raises the errors of `rules.receive`."""
+        """Return whether the file already has this copy of a run."""
         reader = SqliteReader(self._connection, self._now)
         try:
             found = reader.head(copy.run)
@@ -226,7 +229,7 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def open_raw(path: Path, now: float, use_another: str, *, make: bool = False) -> Iterator[SqliteRaw]:
-    """Open a file to move runs out of it or into it. If `make` is true, a missing file is made.
+    """Open a file to move runs out of it or into it. If `make` is true, make the file if it is missing.
 
     Raises the errors of `open_sqlite`, and `UsageProblem` if the file is missing.
     """
@@ -256,7 +259,7 @@ class Noted(NamedTuple):
 
     anchors: dict[int, Anchor]
     slots: int | None
-    """The highest number with a slot; None if the journal has no anchors."""
+    """The highest number of a run with a slot; None if the journal has no anchors."""
 
     def of(self, head: RunHead) -> Anchor | None:
         """Return the anchor of a run."""
@@ -278,7 +281,7 @@ class Noted(NamedTuple):
 
 @contextmanager
 def open_inspection(path: Path, now: float, use_another: str) -> Iterator[Inspection]:
-    """Open one snapshot of an existing journal for reading. The ends of leases are compared with the time `now`.
+    """Open one snapshot of an existing journal for reading. A lease counts as ended if its end is before `now`.
 
     Opening and reading raise `JournalDamaged`, `JournalNewer`, `JournalUnreadable`, `JournalBusy`.
     """

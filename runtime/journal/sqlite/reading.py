@@ -1,6 +1,6 @@
 """Reads the SQLite file without threads and without an event loop, for short commands.
 
-The methods are async, as the port requires. But the methods never wait, so `run_without_loop` can run them.
+The methods are async, because the port requires this, but they never wait. So `run_without_loop` can run them.
 """
 
 from collections.abc import Callable, Coroutine, Iterator
@@ -31,7 +31,10 @@ BUSY_SECONDS = 10.0
 
 
 def in_one_snapshot(path: Path, work: Callable[[apsw.Connection], T], connection: apsw.Connection) -> T:
-    """Call a function on one snapshot of the file and return its result. Raises `JournalNewer` after an upgrade."""
+    """Call a function on one snapshot of the file and return its result.
+
+    Raises `JournalNewer` if the file was upgraded.
+    """
     connection.execute("BEGIN")
     try:
         schema.check_unchanged(connection, path)
@@ -42,7 +45,7 @@ def in_one_snapshot(path: Path, work: Callable[[apsw.Connection], T], connection
 
 
 class FileReader(ReadOperations[E]):
-    """The reading half of a journal, on a connection of its own."""
+    """The methods of a journal that only read, on a connection of their own."""
 
     def __init__(self, path: Path, connection: apsw.Connection, noted: Anchors, codecs: Codecs, now: Now) -> None:
         self._path, self._connection, self._anchors, self._codecs, self._now = path, connection, noted, codecs, now
@@ -62,7 +65,7 @@ class FileReader(ReadOperations[E]):
 
 @contextmanager
 def open_to_read(path: Path, codecs: Codecs, now: Now) -> Iterator[FileReader[Any] | None]:
-    """Yield the reading half of the journal in a file; None if only `open_sqlite` can open that file.
+    """Yield an object that reads the journal in a file; yield None if only `open_sqlite` can open that file.
 
     `open_sqlite` is needed for a file that has an earlier version, is damaged, or cannot be read by SQLite without
     writing.

@@ -20,7 +20,7 @@ BETWEEN = b"\n"
 
 
 def pack(rows: Sequence[Stored]) -> list[Stored]:
-    """Return the rows that store the records of one append. A record that consumes a message begins a new row."""
+    """Return the table rows that store the records of one append. A record that consumes a message begins a new row."""
     packed: list[list[Stored]] = []
     for row in rows:
         if packed and row.inbox is None:
@@ -31,9 +31,9 @@ def pack(rows: Sequence[Stored]) -> list[Stored]:
 
 
 def unpack(run: str, start: Tip, packed: Sequence[Stored]) -> list[Stored]:
-    """Return the records in rows, after the record at `start`. The records are not verified.
+    """Return the records in table rows that follow the record at `start`.
 
-    The last record of a row has its stored hash.
+    The records are not verified. The hash of the last record of a row is the stored one; the other hashes are computed.
     """
     rows: list[Stored] = []
     previous = start.hash
@@ -101,10 +101,10 @@ NEXT = f"{_NEXT} {_DRIVABLE} ORDER BY at LIMIT 1"
 
 
 class SqliteReader(StoreReader):
-    """Reads the file, inside or outside a transaction of the caller."""
+    """Reads the file, within the caller's transaction if there is one."""
 
     def __init__(self, connection: apsw.Connection, now: float) -> None:
-        """Store a connection, and the time with which the ends of leases are compared."""
+        """Store a connection, and the time `now`: a lease that ends before it counts as ended."""
         self._connection, self.now = connection, now
 
     def names(self, *, recorded: bool = False) -> list[str]:
@@ -148,9 +148,9 @@ class SqliteReader(StoreReader):
         return next((_item(head.run, row) for row in rows), None)
 
     def fresh(self, head: RunHead, inbox: Sequence[int]) -> dict[int, bool]:
-        """Return for each of these messages whether it is unconsumed, by id.
+        """Return for the id of each of these messages whether no record has consumed it.
 
-        Messages that were never posted are left out.
+        Messages that were never posted are not returned.
         """
         if not inbox:
             return {}

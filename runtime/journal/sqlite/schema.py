@@ -1,15 +1,16 @@
-"""The SQLite schema of a journal. Opens connections to the file, and translates errors of SQLite.
+"""The SQLite schema of a journal. This module also opens connections to the file, and translates errors of SQLite.
 
-Rows of `events` have the run's number instead of its longer id, and hashes as bytes. The table `events` has an ordinary
-index and is not clustered. So concurrent runs append to the same last page. A group commit then writes few pages, and
-pages are filled completely. Records that are appended together share a row (`runtime.journal.sqlite.rows.pack`). Texts
-are stored in a table of their own, each text once, because texts are large and often repeated.
+In rows of `events`, the run's number replaces its longer id, and hashes are stored as bytes. The table `events` has an
+ordinary index and is not clustered, so concurrent runs append to the same last page. A group commit then writes few
+pages, and pages are filled completely. Records that are appended together share a row
+(`runtime.journal.sqlite.rows.pack`). Texts are stored in a table of their own, each text once, because texts are large
+and often repeated.
 
 Queries over thousands of runs use small extra tables. So the table of runs, in which every append changes a row, needs
 no index for these queries. `agenda` has the time at which each run is due. `unread` has the runs with unconsumed
 messages. `asked` has the open questions for lists. `spending` has the totals of each day, for each tenant and for all
-runs. `hosts` has the present hosts. `cursors` and `positions` have the numbers of the last records that were copied
-elsewhere.
+runs. `hosts` has the present hosts. `cursors` and `positions` have the numbers of the last records that each cursor has
+passed.
 
 The file's `user_version` is the journal's version (`runtime.journal.port.VERSION`). A file of an earlier version is
 upgraded when it is opened for writing.
@@ -147,7 +148,7 @@ UPGRADES: tuple[tuple[str, ...], ...] = ()
 def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:
     """Open the journal for writing. Create the tables of a new file, and upgrade a file of an earlier version.
 
-    A file that is refused is not changed.
+    If an error is raised, the file is not changed.
 
     Raises `JournalNewer`, `JournalDamaged`, `JournalUnreadable`, `UsageProblem`, and `apsw.Error`.
     """

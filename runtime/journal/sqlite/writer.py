@@ -1,12 +1,13 @@
-"""Makes the commits of the SQLite journal. The jobs of a group share a transaction, and so one durable commit.
+"""Makes the commits of the SQLite journal.
 
-A job is a function of the connection. A statement takes microseconds, but a commit waits for the disk. All waiting jobs
-run on trio's thread, one after the other. Only the commit runs on the connection's thread. During the commit, further
-jobs are collected for the next group. On the connection's thread, statements would take several times as long, because
-each statement releases the interpreter's lock and has to acquire it again.
+A job is a function that gets the connection. The jobs of a group share a transaction, and so one durable commit. A
+statement takes microseconds, but a commit waits for the disk. All waiting jobs run on trio's thread, one after the
+other. Only the commit runs on the connection's thread. During the commit, new jobs are collected for the next group. On
+the connection's thread, statements would take several times as long, because each statement releases the interpreter's
+lock and must acquire it again.
 
-Each job has a savepoint, so a failing job does not affect the others. If the storage fails, the whole group fails. A
-checkpoint of the write-ahead log is made between two groups, and no committed job waits for it.
+Each job has a savepoint, so a failing job does not affect the others. If the storage fails, the whole group fails. The
+write-ahead log is copied into the file between two groups, and no committed job waits for this.
 """
 
 import time
@@ -50,7 +51,7 @@ class Checkpointer:
     def run(self, connection: apsw.Connection) -> None:
         """Copy the log into the file.
 
-        If the copy fails, nothing is lost, and the next attempt is made when the log has grown.
+        If the copy fails, nothing is lost, and the log is copied again after it has grown.
         """
         connection.set_busy_timeout(WAIT_MS)
         try:
@@ -92,9 +93,7 @@ async def open_writer(
     begun: Callable[[apsw.Connection], None] = lambda _: None,
     check: Callable[[], None] = lambda: None,
 ) -> AsyncIterator["SqliteWriter"]:
-    """Open a connection for writing, with its thread.
-
-    At the end, finish all jobs, and close the connection and the thread.
+    """Open a connection for writing, with its thread. At the end of the `with` block, finish all jobs, and close both.
 
     `busy_seconds` is the time to wait for another process that writes. At most `group_max` jobs share a commit. `begun`
     is called in each transaction before its jobs, and `check` after each commit. If `begun` or `check` raises an error,
@@ -112,7 +111,7 @@ async def open_writer(
 
 
 class SqliteWriter(GroupCommit[apsw.Connection]):
-    """Runs jobs in transactions, several jobs in each. Made by `open_writer`.
+    """Runs jobs in transactions, several jobs in each transaction. Made by `open_writer`.
 
     The writer uses the connection only between commits.
     """
@@ -149,7 +148,7 @@ class SqliteWriter(GroupCommit[apsw.Connection]):
         return failure
 
     def _attempt(self, group: Sequence[ThreadJob[apsw.Connection, Any]], failure: Exception | None) -> None:
-        """Run the jobs of a group. Then commit the group, or roll it back if the storage failed."""
+        """Run the jobs of a group, then commit their transaction, or roll it back if the storage failed."""
         failure = failure or _failure_of(self._begun, self._connection)
         for job in group:
             failure = failure or _failure_of(self._run, job)
@@ -195,7 +194,7 @@ def _commit_or_roll_back(
 
 
 def _failure_of(function: Callable[[A], object], argument: A) -> Exception | None:
-    """Return the error that a call raises; None if it raises none.
+    """Call a function, and return the error that it raises; None if it raises none.
 
     Every error is caught, so that no caller waits forever.
     """

@@ -51,7 +51,7 @@ _SPEND = (
 def carry_out(
     connection: apsw.Connection, work: RunOperation[T], now: float, budget: HomeBudget, noted: Anchors
 ) -> Change[T]:
-    """Call `decide` of an operation, and write the change. The caller updates the anchors after the commit.
+    """Call `decide` of an operation, and write the change. The caller must update the anchors after the commit.
 
     Raises the errors of `decide`, and also `HomeBudgetSpent`, `RunExists`, `RunNotFound` and `JournalDamaged`.
     """
@@ -82,7 +82,7 @@ def carry_out(
 
 
 def number_run(connection: apsw.Connection, new: RunHead, noted: Anchors) -> RunHead:
-    """Return the row of a new run. The number in the row is one that no run in this file has had.
+    """Return the row of a new run, with a number that no run in this file has ever had.
 
     Raises `RunExists`.
     """
@@ -139,7 +139,7 @@ def add_records(connection: apsw.Connection, head: RunHead, rows: Sequence[Store
 
 
 def spend(connection: apsw.Connection, tenant: str, day: int, change: Amount) -> Amount:
-    """Add to the total of a tenant, or of all runs (`HOME`), on a day. Return the new total."""
+    """Add an amount to a tenant's total of a day, and return the new total. The tenant `HOME` stands for all runs."""
     total: Any
     (total,) = connection.execute(_SPEND, (tenant, day, change.calls, change.micro_usd)).fetchall()
     return Amount(calls=total[0], micro_usd=total[1])
