@@ -1,9 +1,9 @@
 """The host: drives those runs of one journal that no other process drives. It drives a limited number at the same time.
 
-A run that only waits for people or for a time needs no task and no memory in the host: the journal stores its next
-time. One task of the host watches the journal for all runs. This task polls, and every process that posts a message
-wakes it. Its query, `Journal.due`, takes no longer if more runs wait. Several hosts may serve one journal: the host
-that claims a run drives it.
+A run that only waits for people or for a time needs no task and no memory in the host. The journal stores when it
+continues. One task of the host watches the journal for all runs. This task polls, and every process that posts a
+message wakes it. Its query, `Journal.due`, takes no longer if more runs wait. Several hosts may serve one journal: the
+host that claims a run drives it.
 
 A worker is a host on which an engine places runs. A job of the engine contains only a run's id. If a worker has no job
 but could drive another run, it makes a sweep: the engine searches for due runs without a job.

@@ -197,8 +197,8 @@ class AnswerReader(ABC):
         """Return the reply from the parts of an answer, or a fault if the answer has no content.
 
         The first text that is not empty becomes the text of the reply. If all texts are empty, the text of the reply is
-        empty. If all texts are missing (None), a fault is returned. But if the answer was probably paid for, the result
-        is an empty reply: if a limit or filter stopped the model, or the answer has usage or reasoning.
+        empty. If all texts are missing (None), a fault is returned. But the result is an empty reply if the answer was
+        probably paid for. This is so if a limit or a filter stopped the model, or if the answer has usage or reasoning.
         """
         reason = reason or "stop"
         found = [(text, place) for text, place in zip_longest(texts, self.places, fillvalue="") if text is not None]

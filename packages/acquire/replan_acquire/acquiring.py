@@ -1,4 +1,4 @@
-"""Prepares an acquisition with the settings of this process."""
+"""Prepares an acquisition with the config file and environment of this process."""
 
 import os
 from collections.abc import Mapping
@@ -32,10 +32,10 @@ def prepare_to_acquire(
 ) -> Prepared[PreparedAcquisition]:
     """Check the input of an acquisition, and return the prepared run.
 
-    `docs` is a folder of documents. Without `docs`, the search service of the user's config is used, if one is set.
-    Reading the documents may take minutes. If `reads` is false, the first search reads the documents, and the result
-    has no notices about the documents. Raises `UsageProblem` with `docs`, `model` or the name of a field of
-    `AcquisitionInput` as its place.
+    `docs` is a folder of documents. Without `docs`, the run uses the search service of the user's config, if there is
+    one. Reading the documents may take minutes. If `reads` is false, this function does not read the documents, and
+    returns no notices about them: the first search reads them. Raises `UsageProblem`, whose place is `docs`, `model` or
+    the name of a field of `AcquisitionInput`.
     """
     config = read_user_config(locate_home(environment).config) if config is None else config
     choice = choose_model(model, environment, config)
@@ -48,7 +48,7 @@ def prepare_to_acquire(
 
 
 def documents_folder(docs: str) -> Path:
-    """Return the absolute path of a folder of documents. Raises `UsageProblem` with `docs` as its place."""
+    """Return the absolute path of a folder of documents. Raises `UsageProblem`, whose place is `docs`."""
     folder = Path(docs).expanduser().absolute()
     if not docs or not folder.is_dir():
         cause = "there is no such folder" if not folder.exists() else "this is a file, not a folder"

@@ -28,13 +28,13 @@ async def aacquire(
     """Fill the schema of a profile and return the result, in trio or in asyncio.
 
     `profile` is a shipped name or a file. `docs` is a folder of documents. Without `docs`, the search service of the
-    home's config is used, if one is set. `given` has the values that you know, as texts by the path of the field. The
-    limits, `tenant` and `priority` are the same as for `start`. `ask` answers questions. Without `ask`, a run that
-    needs an answer ends with the status `waiting`. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`.
+    home's config is used, if there is one. `given` has the values that you know: a text for the path of each field. The
+    limits, `tenant` and `priority` have the same meaning as for `replan.start`. `ask` answers questions. Without `ask`,
+    a run that needs an answer ends with the status `waiting`. `home` is a folder, None for `$REPLAN_HOME`, or `MEMORY`.
 
     Missing values are not an error. `result.succeeded` tells whether every required field has a value. Cancelling the
     call parks the run, which can be resumed if it has a home. Raises `UsageProblem` before anything is written. The
-    place of this error is the keyword.
+    place of this error is the name of the argument.
     """
     how, limits = read_keywords(home, options)
     wish = AcquisitionInput(os.fspath(profile), goal, given=given or {}, limits=limits)

@@ -1,4 +1,4 @@
-"""How the interfaces start and show acquisitions, propose profiles, and keep them."""
+"""The part of acquisitions that user interfaces call: to start and show runs, and to propose and keep profiles."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -61,15 +61,15 @@ class AcquisitionOrder(BaseModel):
 def _profiles_of(offer: Offer) -> Mapping[str, str]:
     """Return the path of each profile by its name.
 
-    A profile is shipped, named in the settings, or was kept on the web page.
+    These are shipped profiles, profiles from the settings, and profiles that were kept on the web page.
     """
     return kept_profiles(offer.folder) | _fixed_profiles(offer)
 
 
 def _fixed_profiles(offer: Offer) -> dict[str, str]:
-    """Return the shipped profiles and the profiles of the settings.
+    """Return the shipped profiles and the profiles from the settings.
 
-    A kept profile must not have the same name as one of these profiles.
+    A kept profile must not have the name of one of them.
     """
     settings = settings_of(offer.config, AcquireConfig).acquisitions
     own = {name: str(offer.folder / path) for name, path in settings.profiles.items()}

@@ -40,9 +40,9 @@ def prepare_proposal(
     no_input: bool,
     config: UserConfig | None = None,
 ) -> Prepared[RunRequest]:
-    """Return the run that proposes a profile for a goal, with passages of the documents as attachments.
+    """Prepare the run that proposes a profile for a goal, with passages of the documents as attachments.
 
-    The function reads the documents, which may take minutes. `config` replaces the config file of the home.
+    This reads the documents, which may take minutes. `config` replaces the config file of the home.
 
     Raises:
         UsageProblem: the folder cannot be read, or the model is a template, which proposes no profile.
@@ -58,7 +58,7 @@ def prepare_proposal(
 
 
 def _attach(index: DocumentIndex, goal: str) -> tuple[Attachment, ...]:
-    """Return an attachment for each document: the passages that match the goal, then the first passage.
+    """Return an attachment for each document, with passages that match the goal, or else its first passage.
 
     All attachments together have at most `PASSAGES_SHOWN` passages.
     """
@@ -121,7 +121,7 @@ _SOURCE = "profile"
 
 
 def kept_profiles(home: Path) -> dict[str, str]:
-    """Return the absolute paths of the kept profiles by name, sorted."""
+    """Return the absolute path of each kept profile by its name, sorted by name."""
     found = sorted((home / FOLDER).glob("*.yaml"))
     return {path.stem: str(path.absolute()) for path in found if _NAME.fullmatch(path.stem)}
 
@@ -135,9 +135,9 @@ def parse_profile(text: str) -> Profile:
 
 
 def keep_profile(home: Path, text: str, taken: frozenset[str], *, replace: bool = False) -> str:
-    """Write the text of a profile to the home, with its comments, and return the profile's name.
+    """Write the text of a profile to a file in the home, with its comments, and return the profile's name.
 
-    `taken` has the names that the profile must not have. A stored profile of the same name is replaced only if
+    The profile must not have one of the names in `taken`. A stored profile of the same name is replaced only if
     `replace` is true.
 
     Raises:

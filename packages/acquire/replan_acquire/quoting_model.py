@@ -1,7 +1,8 @@
-"""The model `quoting:`, which fills a schema without a language model. The model quotes sentences that state a number.
+"""The model `quoting:`, which fills a schema without a language model.
 
-The model reads the material of a request (`replan_acquire.acquisition.rules.material`), and invents no value. A
-sentence states a number for a field if it has the words of the field and a fitting unit.
+It quotes sentences that state a number. It reads the material of a request
+(`replan_acquire.acquisition.rules.material`), and never invents a value. A sentence states a number for a field if it
+has words of the field, and a number with a fitting unit.
 """
 
 import itertools
@@ -41,15 +42,15 @@ _YEAR = re.compile(r"(1[89]|20)\d\d")
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """The number that is searched for."""
+    """The description of a number that is searched for in a text."""
 
     words: tuple[str, ...]
-    """The words that name the number, the most specific first."""
+    """The phrases that name the number, the most specific first."""
     unit: str
     units: Mapping[str, str]
-    """The meaning of units that are not generally known (`replan_acquire.quantities.units`)."""
+    """The profile's own units and their meanings, as `replan_acquire.quantities.units.UnitTable` expects them."""
     places: tuple[str, ...] = ()
-    """Names of the place that the number should be about."""
+    """The names of the place, such as a country, that the number should be about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class StatedNumber:
 
 
 def find_stated_number(sought: Sought, source: Source) -> StatedNumber | None:
-    """Return the number of a text that fits best; None if no sentence states a fitting number."""
+    """Return the number in a text that fits the description best; None if no sentence states a fitting number."""
     text = _remove_orders(source.text)
     sought = replace(sought, units=with_words(sought.units, sought.words))
     table, best = UnitTable(sought.units), None
@@ -93,9 +94,10 @@ def _remove_orders(text: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, float]]:
-    """Yield the sentences and lines of a text with their weights.
+    """Yield each sentence or line of a text with a factor for the confidence.
 
-    Then yield pairs of neighbouring sentences, because a number may follow its heading.
+    Then yield pairs of neighbouring sentences with a smaller factor, because a heading may precede the sentence with
+    its number.
     """
     ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
     parts = [(start, end) for start, end in itertools.pairwise(ends) if text[start:end].strip()]
@@ -131,7 +133,7 @@ def _find_number(sought: Sought, source: Source, table: UnitTable) -> StatedNumb
 
 
 def _counts_others(sentence: str, whole: Whole, place: tuple[int, int]) -> bool:
-    """Return whether a number without a unit comes before the searched words, but counts something else."""
+    """Return whether a number without a unit comes before the phrase `place`, but counts other things."""
     if whole.units or whole.end > place[0]:
         return False
     return _OF_OTHERS.search(sentence[whole.end : place[0]]) is not None
@@ -176,10 +178,10 @@ CAVEATS_MAX = 5
 
 
 def _decision(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a search for the first required field that has no value and may be searched for.
+    """Return the decision to search for the first required field without a value for which a search is allowed.
 
-    If there is no such field, return a question about the first field that the user may be asked about. If no question
-    is left, return the decision to finish.
+    If there is none, return the decision to ask about the first such field about which a question is allowed.
+    Otherwise, return the decision to finish.
     """
     open_fields = [field for field in _fields(material) if "value" not in field and not field.get("made_of_others")]
     required = [field for field in open_fields if field.get("required")]
@@ -198,9 +200,9 @@ def _make_decision(action: str, field: Mapping[str, Any], query: str = "") -> di
 
 
 def _observation(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that passages state for the fields, with the stating sentences as quotes.
+    """Return the values that passages state for the number fields, with the sentences as quotes.
 
-    If some passages name the place that the run is about, only the values of these passages are returned.
+    If some of a field's values are from passages that name the run's place, only these values are returned.
     """
     places = [text for text in material.get("place", ()) if isinstance(text, str)]
     values = []
@@ -220,7 +222,7 @@ def _observation(material: Mapping[str, Any]) -> dict[str, Any]:
 def _make_observation(
     field: Mapping[str, Any], passage: Mapping[str, Any], material: Mapping[str, Any]
 ) -> tuple[dict[str, Any], bool] | None:
-    """Return the value that a passage states for a field, or None, and whether the passage names the place."""
+    """Return the value that a passage states for a field, and whether the passage names the run's place; or None."""
     places = tuple(text for text in material.get("place", ()) if isinstance(text, str))
     words = tuple(dict.fromkeys((*field.get("words", ()), field.get("label", ""))))
     sought = Sought(words, field.get("unit", ""), material.get("units", {}), places)
@@ -246,7 +248,7 @@ def _decomposition(_: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _review(material: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the proposal to finish, with the errors of the calculation as caveats."""
+    """Return a review that proposes to finish, with the errors of the calculation as caveats."""
     calculation = material.get("calculation", {})
     errors = calculation.get("errors", ()) if isinstance(calculation, Mapping) else ()
     caveats = [str(error.get("message", "")) for error in errors[:CAVEATS_MAX] if isinstance(error, Mapping)]
@@ -254,7 +256,7 @@ def _review(material: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fields(material: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the fields of the material, beginning with the field of the last search."""
+    """Return the fields in the material, beginning with the field that the request is about."""
     fields = [field for field in material.get("fields", ()) if isinstance(field, Mapping) and "path" in field]
     wanted = material.get("field")
     return sorted(fields, key=lambda field: field["path"] != wanted)
@@ -291,11 +293,11 @@ class QuotingModel:
         return Reply(text=text, usage=usage, model=self.name)
 
     async def aclose(self) -> None:
-        """Do nothing: the model holds no resources."""
+        """Do nothing, because the model has nothing to close."""
 
 
 def make(text: str, _: Mapping[str, str]) -> QuotingModel:
-    """Return the model that `quoting:` names. Raises `UsageProblem` for a text after the prefix."""
+    """Return the model for the name `quoting:`. Raises `UsageProblem` if a text follows this prefix."""
     if text:
         raise UsageProblem("`quoting:` must not be followed by a text", place="--model", hint="such as -m quoting:")
     return QuotingModel()

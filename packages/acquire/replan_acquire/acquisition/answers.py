@@ -1,11 +1,11 @@
 """The questions of an acquisition about its fields, and the values that answers and corrections state. Pure.
 
-If a field has no question of its own, a question is made of the field's label. The label is English: a noun phrase
-(`requests per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
+If a field has no question of its own, this module makes a question from the field's label. A label is English: a noun
+phrase (`requests per month`), an indirect question (`whether the roof is flat`), a question, or a name (`win_rate`).
 
 A correction is a value that a person gives to a run without being asked, as `FIELD=VALUE`. A finished run accepts
 corrections too. The message of a correction is a JSON object with the keys `kind` (always `value`), `field` (a path)
-and `text`. The program that posts the message makes the same check as the run.
+and `text`. The program that posts the message first makes the same checks as the run that receives it.
 """
 
 import json
@@ -56,13 +56,13 @@ _PLURALS = word_set("people children men women criteria media feet teeth mice")
 
 
 def field_question(schema: Schema, path: str) -> str:
-    """Return the question about a field: its own question, or a question made of its label."""
+    """Return the question about a field: its own question, or a question made from its label."""
     spec = schema.fields[path]
     return one_line(schema.fill_slots(spec.question)) or make_label_question(spec, counted=_is_counted(schema, path))
 
 
 def make_label_question(spec: FieldSpec, *, counted: bool = True) -> str:
-    """Make a question of a field's label. `counted` tells whether the field's number counts things."""
+    """Make a question from a field's label. `counted` tells whether the field's number counts things."""
     label = one_line(spec.label, LABEL_MAX).rstrip(" .:")
     first = label.split(" ", 1)[0].casefold()
     if label.endswith("?"):
@@ -151,7 +151,7 @@ def _number_schema(schema: Schema, path: str, spec: FieldSpec) -> dict[str, Any]
 
 
 def read_answer(schema: Schema, path: str, answer: str, *, source: str, via: Via = "user") -> FieldValue | str:
-    """Return the value of a field that a person's text states, or why the text states no value."""
+    """Return the value that a person's text states for a field, or why the text states no value."""
     spec = schema.fields[path]
     if spec.type == "number":
         unit = schema.unit(path)
@@ -181,7 +181,7 @@ def _text_problem(spec: FieldSpec, text: str) -> str:
 
 
 def make_number_value(read: Quantity, *, via: Via, source: str, quote: str, confidence: float = 1.0) -> FieldValue:
-    """Return a quantity as the value of a field. The value is the middle of the range."""
+    """Return a quantity as the value of a field. The chosen value is the middle of the quantity's range."""
     middle = read.low if read.exact else (read.low + read.high) / 2
     low, high = (None, None) if read.exact else (read.low, read.high)
     return FieldValue(
@@ -212,7 +212,7 @@ def acquisition_question(schema: Schema, decision: PlannerDecision) -> AskedForm
 def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
     """Return the question about a field.
 
-    The question quotes the words of a model, and words of the profile that are not a question.
+    If a model has worded it, or if the profile's words are not a question, it quotes these words.
     """
     path = decision.target_field
     blocked, question = _split_question(decision.question)
@@ -229,7 +229,7 @@ def _inquiry(schema: Schema, decision: PlannerDecision) -> Inquiry:
 
 
 def _split_question(question: str) -> tuple[str, str]:
-    """Split a decision's question in two: the line about the blocked calculation (may be empty), and the question."""
+    """Split a decision's question into the line about a blocked calculation (may be empty), and the question itself."""
     if not question.startswith(BLOCKED):
         return "", question.strip()
     blocked, _, rest = question.partition("\n")
@@ -276,7 +276,7 @@ _CORRECTION = re.compile(r"(?P<field>[a-z][a-z0-9_]*(?:\.[a-z0-9_]+){0,4})[ \t]*
 
 
 def make_correction(state: State, text: str) -> Mapping[str, Any] | None:
-    """Return the message for a text `FIELD=VALUE`; None for a text of another form.
+    """Return the message of a correction for a text `FIELD=VALUE`; None for a text of another form.
 
     Raises `UsageProblem` if the run cannot accept the value.
     """
@@ -324,7 +324,7 @@ def _units_depend_on(schema: Schema, path: str) -> bool:
 
 
 def accept_correction(state: State, message: "Mailed") -> ValueTold | MailRefused | None:
-    """Return the event for a correction, which is accepted or refused; None for any other message."""
+    """Return the event that accepts or refuses a correction; None if the message is not a correction."""
     try:
         body = json.loads(message.body)
     except (ValueError, RecursionError):

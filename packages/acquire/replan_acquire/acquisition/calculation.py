@@ -31,7 +31,7 @@ class KnownNumber(NamedTuple):
 
 
 def known_numbers(schema: Schema) -> dict[str, KnownNumber]:
-    """Return the numbers that the fields of a schema have, by path."""
+    """Return the numbers of those fields of a schema that have a number, by path."""
     found = {}
     for path, spec in schema.fields.items():
         value = schema.value(path)
@@ -44,7 +44,7 @@ def known_numbers(schema: Schema) -> dict[str, KnownNumber]:
 
 
 def is_check_true(schema: Schema, check: FormulaCheck, known: Mapping[str, KnownNumber]) -> bool | None:
-    """Return whether a check holds for the chosen values; None if unknown, for example because a value is missing."""
+    """Return whether a check is true for the chosen values; None if unknown, for example because a value is missing."""
     values = {name: item.exact for name, item in known.items()}
     match check_holds(check.check, values, schema.units):
         case "yes":
@@ -78,9 +78,9 @@ _CODES: Mapping[BlockCode, str] = {
 def evaluate_formula(
     schema: Schema, formula: str, unit: str | None, known: Mapping[str, KnownNumber]
 ) -> KnownNumber | Blocked:
-    """Return the value of a formula in a unit, or why it has no value.
+    """Return the value of a formula in a unit, or why the formula has no value.
 
-    `unit` is None while the currency in the unit is not known.
+    `unit` is None if the unit contains a currency that is not known yet.
     """
     names = names_in(formula)
     missing = tuple(name for name in names if name not in known)
@@ -109,7 +109,7 @@ def hash_inputs(schema: Schema) -> str:
 
 
 def calculate_results(schema: Schema, count: int) -> LatestCalculation:
-    """Calculate all results from the current values. `count` is the number of this calculation in its round, from 1."""
+    """Calculate all results from the current values. `count` is the number of this calculation in the round, from 1."""
     calculator_spec = schema.profile.calculator
     assert calculator_spec is not None, "the profile has a calculator"
     known = known_numbers(schema)
@@ -156,9 +156,9 @@ def _make_error(schema: Schema, name: str, formula: str, blocked: Blocked) -> Ca
 
 
 def _fields_behind(schema: Schema, name: str) -> Iterator[str]:
-    """Yield the field to which a name in a formula refers.
+    """If a name in a formula is that of a field, yield this field.
 
-    If the name is that of a result, yield the fields that the result uses.
+    If it is that of a result, yield the fields that the result uses.
     """
     if name in schema.fields:
         yield name
@@ -177,6 +177,6 @@ def _precondition_error(
 
 
 def is_blocked(state: State) -> bool:
-    """Return whether the latest calculation is blocked, and no value has changed since."""
+    """Return whether the latest calculation is blocked, and no value has changed since that calculation."""
     calculation = state.planner.calculation
     return calculation.status == "blocked" and calculation.inputs_hash == hash_inputs(schema_of(state))

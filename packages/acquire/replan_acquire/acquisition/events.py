@@ -1,4 +1,4 @@
-"""The events of an acquisition run as one closed union. Events of all kinds of agents are in `actors.run`."""
+"""The events that only acquisition runs have. The events that all kinds of runs share are in `actors.run`."""
 
 from typing import ClassVar, Literal, get_args
 
@@ -61,7 +61,7 @@ class RequestReissued(CallReissued):
 
 
 class ReplyReceived(Replied):
-    """A model replied to a call. The node that requested the call reads the reply."""
+    """A model replied to a call. The gate of the node that requested the call reads the reply."""
 
     kind: Literal["reply_received"] = "reply_received"
 
@@ -71,7 +71,7 @@ INCOMPLETE = "incomplete"
 
 
 class AcquisitionStarted(Started):
-    """An acquisition run began. The event has everything that later decisions need."""
+    """An acquisition run began. The event contains everything that later decisions need."""
 
     texts: ClassVar[tuple[str, ...]] = ("goal", "pinned")
     kind: Literal["acquisition_started"] = "acquisition_started"
@@ -82,11 +82,14 @@ class AcquisitionStarted(Started):
     given: dict[str, FieldValue] = Field(default_factory=dict)
     """The values that the user gave at the start, by path."""
     source: StorableText = ""
-    """Where the profile was found: a shipped name or a file's path."""
+    """The name of the shipped profile, or the path of the profile's file."""
 
 
 class ValueTold(TimedEvent):
-    """A person told the run a value without being asked. A finished run then continues when it is driven next."""
+    """A person told the run a value without being asked.
+
+    If the run was finished, it continues when a process drives it again.
+    """
 
     kind: Literal["value_told"] = "value_told"
     path: str
@@ -96,19 +99,19 @@ class ValueTold(TimedEvent):
 
 
 class Routed(Event):
-    """The run left a node of the graph for the next one."""
+    """The run left a node of the graph and entered the next node."""
 
     kind: Literal["routed"] = "routed"
     node: str
     """The node that the run left."""
     outcome: str
-    """The outcome of the node. The table maps the outcome to the next node."""
+    """The outcome of the node's gate. The table of nodes says which node follows this outcome."""
     to: str
     """The next node."""
     reason: str
     """The reason, in one line for people."""
     decision_origin: Origin
-    """The author of the current decision: a gate or a model."""
+    """The origin of the current decision: a gate or a model."""
     writes: Writes = NOTHING
     """The changes that the node makes to the planner's state."""
 

@@ -1,4 +1,7 @@
-"""The gates of the nodes: functions that choose an outcome and the changes to the planner's state. Pure."""
+"""The gates of the nodes: functions that choose a node's outcome and its changes to the planner's state.
+
+Pure. Numbers such as S49 name requirements in `docs/reference/requirements.yaml`.
+"""
 
 from collections.abc import Mapping
 
@@ -90,8 +93,8 @@ def _computed_or_default(schema: Schema, path: str) -> Values:
 def _default_value(state: State, schema: Schema, path: str, spec: FieldSpec) -> FieldValue | None:
     """Return a field's default if the field has no other value and no attempt is left; otherwise None.
 
-    An attempt is a question for a field of source `user`, and a search for any other field. A default that was assumed
-    in an earlier round is kept.
+    For a field of source `user`, an attempt is a question; for any other field, it is a search. A default that was
+    assumed in an earlier round is kept.
     """
     others = [value for value in schema.planner.values.get(path, ()) if value.via != "default"]
     if spec.default is None or others:
@@ -130,7 +133,7 @@ def _confidence(schema: Schema, path: str) -> float:
 
 
 def search(state: State) -> Hop | None:
-    """Store the passages of a search, or note that the search found none (S49, S50).
+    """Record a search, and choose the outcome: it found passages, it found none, or it failed (S49, S50).
 
     Return None while the search runs.
     """
@@ -152,7 +155,7 @@ def search(state: State) -> Hop | None:
 
 
 def observe(state: State) -> Hop | None:
-    """Accept the values that the model reads in the passages, if the quotes state these values.
+    """Accept those values of the model's reply that their quotes from the passages state.
 
     Return None while the run waits for a reply.
     """
@@ -175,7 +178,7 @@ def observe(state: State) -> Hop | None:
 
 
 def ask_user(state: State) -> Hop | None:
-    """Wait until the question is answered or declined, or has expired. Only this node asks a person (S51)."""
+    """Return None until the question is answered, declined or expired. No other node asks a person (S51)."""
     question = state.run.questions.get(state.question)
     decision = state.planner.decision
     if question is None or question.open or decision is None:
@@ -185,7 +188,7 @@ def ask_user(state: State) -> Hop | None:
 
 
 def observe_user(state: State) -> Hop:
-    """Accept the value in the user's answer, or note that there is no value."""
+    """Accept the value in the user's answer, or record that there is no usable answer."""
     question = state.run.questions[state.question]
     decision = state.planner.decision
     assert decision is not None, "an earlier node has made a decision"
@@ -200,7 +203,7 @@ def observe_user(state: State) -> Hop:
 
 
 def calculate(state: State) -> Hop:
-    """Calculate all results from the current values. Count the calculation, and store the hash of its inputs."""
+    """Calculate all results from the current values, and store them with their number and the hash of the inputs."""
     calculation = calculate_results(schema_of(state), state.planner.calculation.count + 1)
     writes = Writes(calculation=calculation)
     if calculation.status == "succeeded":
@@ -209,7 +212,7 @@ def calculate(state: State) -> Hop:
 
 
 def reflect(state: State) -> Hop | None:
-    """Store the model's review: its caveats, and its proposal to finish or to acquire a certain field next."""
+    """Store the model's review: its caveats, and its proposal (to finish, or to acquire a certain field next)."""
     model_replies = replies_for(state, REFLECT)
     if not model_replies:
         return None
@@ -228,7 +231,7 @@ def reflect(state: State) -> Hop | None:
 
 
 def enter_iteration(state: State) -> Hop:
-    """Count a pass. End the run if it is aborted or has made all of its passes (S52 to S56)."""
+    """Count a pass through the graph. End the run if it is aborted or has no passes left (S52 to S56)."""
     number = state.planner.iterations + 1
     writes = Writes(iterations=number)
     if state.planner.status == "aborted":
@@ -245,23 +248,21 @@ def finish(state: State) -> Hop:
 
 
 def require_node(path: str) -> str:
-    """Return the name of the node that asks for a bootstrap field.
-
-    The name ends with the last part of the field's path.
-    """
+    """Return the name of the node that asks for a bootstrap field: `require_` and the last part of the field's path."""
     return f"require_{path.rpartition('.')[2]}"
 
 
 def missing_outcome(path: str) -> str:
-    """Return the outcome of `prepare_schema` for a bootstrap field without a value."""
+    """Return the outcome with which `prepare_schema` reports that a bootstrap field has no value."""
     return f"{path.rpartition('.')[2]}_missing"
 
 
 def prepare_schema(state: State) -> Hop | None:
-    """Update the schema, and end the run or continue (S57 to S61).
+    """Update the computed and default values, and choose the outcome (S57 to S61). The gate checks in this order:
 
-    Return None while the run waits for a decomposition. The gate first checks the limit of calculations, then whether
-    the calculation is up to date, then the stop conditions, then the bootstrap fields.
+    whether the limit of calculations is reached; whether the calculation is up to date; whether a stop condition is
+    true; whether a bootstrap field has no value. Then, if a required decomposition is missing, return None, because the
+    run waits for the model's reply. Otherwise, the outcome is `ready`.
     """
     writes = Writes(decompositions=proposed_decompositions(state))
     after = changed(state, planner=apply(state.planner, writes))
@@ -297,7 +298,7 @@ def _stop_condition(schema: Schema) -> str:
 
 
 def _decided(outcome: str, decision: PlannerDecision, told: str = "", *, aborts: bool = False) -> Hop:
-    """Return a hop with a decision that a gate made.
+    """Return a hop with a decision that this gate has made.
 
     The hop's reason is `told`, or the decision's reason if `told` is empty.
     """
@@ -306,7 +307,7 @@ def _decided(outcome: str, decision: PlannerDecision, told: str = "", *, aborts:
 
 
 def require_field(path: str) -> Gate:
-    """Return the gate that asks the user for a bootstrap field, or aborts the run if no question is left (S62, S63)."""
+    """Return a gate that asks the user for a bootstrap field, or aborts the run if no question is left (S62, S63)."""
 
     def gate(state: State) -> Hop:
         if questions_left(state, path):
@@ -319,7 +320,7 @@ def require_field(path: str) -> Gate:
 
 
 def acquisition_gate(state: State) -> Hop:
-    """Select the next task by rules, finish if nothing is left, or leave the decision to the model (S64 to S67)."""
+    """Select the next task by rules, decide to finish if none is left, or let the model decide (S64 to S67)."""
     planner = state.planner
     blocked = is_blocked(state)
     if blocked and planner.reflections and planner.reflections[-1].finish:
@@ -344,10 +345,10 @@ def acquisition_gate(state: State) -> Hop:
 
 
 def plan(state: State) -> Hop | None:
-    """Accept the model's decision, or finish if no reply can be used (S68, S69).
+    """Accept the model's decision, or decide to finish if no reply can be used (S68, S69).
 
-    Return None while the run waits for a reply. This gate ignores caps, bootstrap fields and the calculator, because
-    later gates correct a decision.
+    Return None while the run waits for a reply. This gate does not check limits, bootstrap fields and the calculation,
+    because later gates do.
     """
     model_replies = replies_for(state, PLAN)
     if not model_replies:
@@ -427,10 +428,10 @@ def _replace_made_target(state: State, schema: Schema, path: str) -> PlannerDeci
 
 
 def retry_gate(state: State) -> Hop:
-    """Limit the attempts for a field (S75 to S77).
+    """Enforce the largest number of attempts for a field (S75 to S77).
 
-    If no search is left, a question replaces the search. If no question is left either, a review replaces the search.
-    If the decision is to ask and no question is left, the run ends.
+    If no search is allowed any more, a question replaces the search. If no question is allowed either, a review
+    replaces the search. If the decision is to ask and no question is allowed any more, the run is aborted.
     """
     decision = state.planner.decision
     assert decision is not None, "an earlier node has made a decision"
@@ -447,7 +448,7 @@ def retry_gate(state: State) -> Hop:
 
 
 def _replace_search(state: State, path: str, why: str) -> Hop:
-    """Replace a search by a question about the field or an open component, or by a review if no question is left."""
+    """Replace a search by a question about the field or an open component, or by a review if no question is allowed."""
     schema = schema_of(state)
     askable = [
         component
@@ -462,9 +463,9 @@ def _replace_search(state: State, path: str, why: str) -> Hop:
 
 
 def maybe_calculate(state: State) -> Hop:
-    """Choose the next node by the decision.
+    """Choose the outcome that the decision names.
 
-    Replace a decision to finish by a calculation or a review if the calculation is outdated or blocked.
+    If the decision is to finish, but the calculation is outdated or blocked, choose a calculation or a review instead.
 
     Rules: S78 to S80.
     """

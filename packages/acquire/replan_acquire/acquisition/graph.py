@@ -1,4 +1,5 @@
-"""The graph as a table: its nodes, the next node for each of their outcomes, and the fields that they may write.
+"""The graph of an acquisition as a table: its nodes, the next node for each outcome, and the fields that nodes may
+write.
 
 Each node has one pure function, its *gate*. A gate returns a `Hop`, or None while the run waits for a reply at this
 node. Only the table turns an outcome into the next node. To add a gate, write a function, and add a row in
@@ -24,9 +25,9 @@ class Hop:
 
     outcome: str
     reason: str
-    """The reason in one line for people, tests and events. No decision depends on this reason."""
+    """The reason in one line, for people. No decision depends on it."""
     writes: Writes = NOTHING
-    """The changes to fields of the planner's state. The node must own these fields."""
+    """The changes to fields of the planner's state. The node must own each of these fields."""
 
 
 Gate = Callable[["State"], Hop | None]
@@ -42,11 +43,11 @@ class GraphNode:
     name: str
     gate: Gate
     edges: Mapping[str, str]
-    """The next node by outcome."""
+    """The name of the next node for each outcome."""
     owns: frozenset[str] = frozenset()
     """The fields of the planner's state that the node may write."""
     waits_for: str = ""
-    """What the run may wait for at this node, in a few words; empty if the gate always decides at once."""
+    """What the run may have to wait for at this node, in a few words; empty if the gate always decides at once."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,13 @@ class AcquisitionGraph:
                 yield name, outcome, after
 
     def pairs(self) -> frozenset[tuple[str, str]]:
-        """Return the pairs of nodes that may follow each other."""
+        """Return all pairs of a node and a node that may follow it directly."""
         return frozenset((name, after) for name, _, after in self.edges())
 
     def with_node(self, node: GraphNode, *, between: tuple[str, str]) -> "AcquisitionGraph":
         """Return the graph with one more node.
 
-        Every edge from the first to the second node of `between` then leads through the new node.
+        Each edge from the first node of `between` to the second is replaced by a path through the new node.
         """
         before, after = between
         edges = {outcome: node.name if to == after else to for outcome, to in self.nodes[before].edges.items()}
@@ -88,7 +89,7 @@ class AcquisitionGraph:
 
 
 def problems(graph: AcquisitionGraph) -> Iterator[str]:
-    """Yield the errors of a table: an edge to an unknown node, and a node that no edge enters or no edge leaves."""
+    """Yield the errors of the graph: edges to unknown nodes, and nodes that no edge enters or no edge leaves."""
     known = {*graph.nodes, END}
     reached = {graph.first}
     for name, outcome, after in graph.edges():

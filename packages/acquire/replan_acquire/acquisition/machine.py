@@ -1,7 +1,7 @@
-"""The machine of acquisition runs: how their own events change the state. Pure.
+"""The machine of acquisition runs: it says how the events of this kind change the state. Pure.
 
-The machine does not decide or act. The machine never fails on an event that was once emitted. Reading a run only
-applies its events. So the modules that make decisions and requests are imported only when a run is driven.
+Applying an event makes no decision, has no side effect, and never fails on a recorded event. To read a run, it is
+enough to apply its events. So the modules that make decisions and requests are imported only when a run is driven.
 """
 
 from functools import cached_property
@@ -45,8 +45,8 @@ FIRST = "enter_iteration"
 def _correct_value(state: State, event: ValueTold) -> State:
     """Return the state after a correction.
 
-    The calculation and the reviews are removed, because they were made without the new value. The searches and
-    questions of the round are kept, so no question is asked again.
+    The calculation and the reviews are removed, because they were made without the new value. The round's searches and
+    questions are kept, so that no question is asked again.
     """
     planner = apply(state.planner, Writes(values={event.path: (event.value,)}))
     planner = changed(planner, iterations=0, status="active", calculation=LatestCalculation(), reflections=())
@@ -69,7 +69,10 @@ def _apply_routing(state: State, event: Routed) -> State:
 
 
 def _record_request(state: State, node: str, try_number: int) -> State:
-    """Return the state after a request. Only the first try of the first attempt counts as a call."""
+    """Return the state after a request to a model.
+
+    In the count of calls by purpose, only the first try of the first attempt counts.
+    """
     if try_number > 1 or not node.endswith(".a1"):
         return state
     purpose = step_of(node)
@@ -84,7 +87,10 @@ def _record_reply(state: State, after: State, event: ReplyReceived) -> State:
 
 
 def _new_round(state: State) -> State:
-    """Return the state after a new requirement. The values are kept, and all attempts are allowed again."""
+    """Return the state after a new requirement, which begins a round.
+
+    The values are kept, and all attempts are allowed again.
+    """
     planner = changed(
         state.planner,
         iterations=0,
@@ -109,7 +115,7 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules of decisions over the table of nodes."""
+        """The rules by which `advance` decides, for this machine's table of nodes."""
         from replan_acquire.acquisition.rules import rules_over  # noqa: PLC0415 -- only a driver needs it
         from replan_acquire.acquisition.table import graph_for  # noqa: PLC0415
 
@@ -165,12 +171,12 @@ class AcquisitionMachine(RunMachine[State, AcquisitionEvent]):
         return make_call_prompt(state, request.step, subject_of(request))
 
     def reply_event(self, state: State, request: AcquisitionCall, fields: ReplyFields) -> ReplyReceived:
-        """Return the event of a reply."""
+        """Return the event for a model's reply."""
         del state, request
         return ReplyReceived(**fields)
 
     def message_event(self, state: State, message: Mailed) -> AcquisitionEvent | None:
-        """Return the event of a correction; None for any other message."""
+        """Return the event for a correction; None if the message is not a correction."""
         from replan_acquire.acquisition.answers import accept_correction  # noqa: PLC0415 -- only a driver needs it
 
         return accept_correction(state, message)

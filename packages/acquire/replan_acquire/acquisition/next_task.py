@@ -1,4 +1,4 @@
-"""Chooses the next value to acquire without a model, and tells whether a field has attempts left. Pure."""
+"""Chooses the next value to acquire, without asking a model, and tells whether a field has attempts left. Pure."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,11 +19,10 @@ def questions_left(state: State, path: str) -> bool:
 
 
 def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | None:
-    """Return the next decision about a field: a search, or a question if no search is left.
+    """Return the next decision about a field: a search, or a question if no search is left, or None if neither is left.
 
-    The result is None if no question is left either.
-
-    No question is asked about an optional field, or about a field with a default that documents may state.
+    No question is asked about an optional field. No question is asked about a field with a default either, unless the
+    user is its source.
     """
     spec = schema.fields[path]
     if spec.source != "user" and searches_left(state, path):
@@ -38,9 +37,9 @@ def _decision_for(state: State, schema: Schema, path: str) -> PlannerDecision | 
 
 
 def query_for(state: State, schema: Schema, path: str) -> str:
-    """Return the first query for a field that was not made in this round; empty if no query is left.
+    """Return the first of the field's queries that was not searched in this round; empty if no query is left.
 
-    The field's own `query` comes first. Every other query is one of the field's `words`, or its label. These queries
+    The field's own `query` comes first. The other queries are made from the field's `words`, then from its label. They
     end with the values of the bootstrap fields of type `text`, such as the region.
     """
     spec = schema.fields[path]
@@ -64,14 +63,14 @@ def _fold_query(query: str) -> str:
 
 
 def missing_fields(schema: Schema) -> Iterator[str]:
-    """Yield the required, directly acquired fields that have no value, in the profile's order."""
+    """Yield the required fields that are not computed and have no value, in the profile's order."""
     for path, spec in schema.profile.fields.items():
         if spec.required and schema.is_direct(path) and schema.value(path) is None:
             yield path
 
 
 def open_components(schema: Schema) -> Iterator[str]:
-    """Yield the components that have no value, of the required fields that have no value.
+    """For each required field without a value, yield its components without a value.
 
     Each component is yielded once, in the profile's order.
     """
@@ -93,7 +92,7 @@ def optional_fields(schema: Schema) -> Iterator[str]:
 
 
 def chance_finds(state: State, schema: Schema) -> Iterator[str]:
-    """Yield the required fields that were not searched for, because searches for other fields found their values.
+    """Yield the required fields whose values were found only by searches for other fields.
 
     A search for such a field may find more values.
     """
@@ -113,7 +112,7 @@ def chance_finds(state: State, schema: Schema) -> Iterator[str]:
 
 
 def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDecision | None:
-    """Return the decision for the first of the fields with an attempt left; None if no field has an attempt left."""
+    """Return the next decision about the first field that has an attempt left; None if no field has an attempt left."""
     for path in paths:
         decision = _decision_for(state, schema, path)
         if decision is not None:
@@ -122,14 +121,14 @@ def first_task(state: State, schema: Schema, paths: Iterable[str]) -> PlannerDec
 
 
 def next_component_task(state: State, schema: Schema, path: str) -> PlannerDecision | None:
-    """Return the decision for a field's next component without a value; None if no attempt is left."""
+    """Return the next decision about a component without a value; None if no such component has an attempt left."""
     return first_task(
         state, schema, (component for component in schema.components(path) if schema.value(component) is None)
     )
 
 
 def next_acquisition_task(state: State) -> PlannerDecision | None:
-    """Return the next decision; None if nothing is left to acquire.
+    """Return the decision about the next field to acquire; None if no attempt is left.
 
     If the calculation is blocked, the field that a review proposed comes first, then the fields in the errors. These
     fields are acquired again even if they have values.

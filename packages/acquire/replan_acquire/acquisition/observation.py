@@ -1,4 +1,4 @@
-"""Reads the values that a model has found in passages, and accepts those with evidence. Pure."""
+"""Reads the values that a model has found in passages, and accepts those values that the passages prove. Pure."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -26,20 +26,17 @@ _SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "
 
 
 def _fold_quote(text: str) -> str:
-    """Return a text for comparison with quotes. Differences in white space, case and similar characters are removed."""
+    """Return a form of a text without differences in white space, case and similar characters, to compare quotes."""
     return _fold_with_places(compose_characters(text))[0]
 
 
 def compose_characters(text: str) -> str:
-    """Return a text with composed characters. The offsets of quotes and numbers are offsets in this text."""
+    """Return a text in Unicode's composed form (NFC). All offsets of quotes and numbers are offsets in this form."""
     return unicodedata.normalize("NFC", text)
 
 
 def _fold_with_places(text: str) -> tuple[str, list[int]]:
-    """Return a composed text, folded like a quote.
-
-    Also return the offset of each folded character in the composed text.
-    """
+    """Return a composed text in the form of `_fold_quote`, and for each character its offset in the composed text."""
     characters: list[str] = []
     places: list[int] = []
     for position, character in enumerate(text):
@@ -72,9 +69,9 @@ def find_quote(text: str, quote: str) -> tuple[tuple[int, int], ...]:
 
 
 def find_passage(passages: Sequence[FoundPassage], source: str, quote: str) -> FoundPassage | None:
-    """Return the passage that contains a quote; None if no passage does.
+    """Return the passage that contains a quote; None if no passage contains it.
 
-    If a passage is from the named source, only passages from that source are considered.
+    If any passages are from the named source, only these passages are considered.
     """
     words = _fold_quote(quote)
     if not words or len(quote) > QUOTE_MAX:
@@ -87,10 +84,10 @@ def find_passage(passages: Sequence[FoundPassage], source: str, quote: str) -> F
 def read_stated_quantity(
     passage: FoundPassage, quote: str, value: str, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> Found | Refusal:
-    """Return the quantity to which a quote and a value refer, in the unit `wanted`, or why there is none.
+    """Return the quantity that a quote and a value mean, in the unit `wanted`, or why they mean none.
 
-    The value only shows which number of the quote is meant. The number, its unit and its rates are read from the
-    passage around the quote. `units` are the units of the profile.
+    `value` only shows which number of the quote is meant. The number, its unit and its rates are read from the passage
+    around the quote. `units` are the units of the profile.
     """
     text = compose_characters(passage.text)
     spans = find_quote(text, quote)
@@ -101,9 +98,9 @@ def read_stated_quantity(
 
 
 def _widen_quote(passage: FoundPassage, found: Found, quote: str) -> str:
-    """Return the quote on one line, widened so that it contains the whole quantity.
+    """Return the quote on one line, extended so that it contains the whole quantity.
 
-    If the quote does not overlap the quantity, the result is the whole line of the quantity.
+    If no occurrence of the quote overlaps the quantity, the result is the whole line of the quantity.
     """
     text = compose_characters(passage.text)
     for start, end in find_quote(text, quote):
@@ -123,10 +120,7 @@ ROWS_MAX = 60
 def _read_other_rows(
     passage: FoundPassage, found: Found, unit: str, *, wanted: str, units: Mapping[str, str], table: UnitTable
 ) -> tuple[Found, ...]:
-    """Return quantities of other rows in the table.
-
-    These rows differ from the row of `found` only in years and numbers.
-    """
+    """Return the quantities of those table rows that differ from the row of `found` only in years and numbers."""
     text = compose_characters(passage.text)
     start = text.rfind("\n", 0, found.start) + 1
     cells = _cell_offsets(text, start)
@@ -164,7 +158,7 @@ def _cell_offsets(text: str, start: int) -> list[tuple[int, int]]:
 
 
 def _cell_subjects(text: str, cells: list[tuple[int, int]]) -> list[str]:
-    """Return the text of each cell without digits, spaces, points and commas, to compare what rows are about."""
+    """Return the text of each cell without digits, spaces, points and commas, to compare the subjects of rows."""
     return [
         "".join(item for item in text[begin:end] if not item.isdigit() and item not in " .,") for begin, end in cells
     ]
@@ -194,7 +188,7 @@ VALUE_MAX = 200
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The values of fields in a reply."""
+    """The accepted values and the rejections in a reply."""
 
     values: tuple[tuple[str, FieldValue], ...] = ()
     rejections: tuple[Rejection, ...] = ()
@@ -202,7 +196,7 @@ class Observation:
 
 @make_total("the values", Unusable)
 def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
-    """Return the values in a reply, or why the whole reply cannot be used."""
+    """Return the accepted values and the rejections in a reply, or why the whole reply cannot be used."""
     value = read_object(reply)
     if isinstance(value, Unusable):
         return value
@@ -224,7 +218,7 @@ def read_observation(reply: ReplyText, state: State) -> Observation | Unusable:
 
 
 def _read_values(given: Mapping[str, Any], state: State, schema: Schema) -> tuple[FieldValue, ...] | Rejection:
-    """Return a value of a reply with the values in other rows of its table, or why the value is rejected."""
+    """Return the value of one item of a reply, and further values from its table, or why the item is rejected."""
     path, quote, source = (text_of(given.get(key)) for key in ("field", "quote", "source"))
 
     def rejected(code: str, message: str) -> Rejection:
@@ -269,7 +263,7 @@ def _confidence(value: object) -> float:
 def _numbers(
     schema: Schema, path: str, passage: FoundPassage, given: Mapping[str, Any]
 ) -> tuple[FieldValue, ...] | Rejection:
-    """Return the number of a reply and the numbers for other years in its table, or why the number is rejected."""
+    """Return the number of one item of a reply, and those for other years in its table, or why it is rejected."""
     spec = schema.fields[path]
     wanted = schema.unit(path)
     if wanted is None:

@@ -24,13 +24,13 @@ Status = Literal["active", "aborted"]
 
 
 class PlannerDecision(Value):
-    """The next action of a run, and the field that it is about."""
+    """The next action of a run, and the field that the action is about."""
 
     action: Action
     target_field: str = ""
     """The path of the field; empty if the action is about no field."""
     query: str = ""
-    """The query of a search; if it is empty, a query is made of the field's words."""
+    """The query of a search; if it is empty, a query is made from the field's words."""
     question: str = ""
     """The question to the user; if it is empty, the field's own question is asked."""
     reasoning: str = ""
@@ -50,8 +50,8 @@ class FoundPassage(Value):
     language: str = ""
     """The language of the document as a code; empty if it is not clear."""
     places: tuple[tuple[int, str], ...] = Field(default=(), exclude_if=operator.not_)
-    """Pairs of an offset in the text and the place of the document that begins there; empty if the search states no
-    places.
+    """Pairs: an offset in the text, and the name of the document's place that begins there. Empty if the search states
+    no places.
     """
 
     def place_at(self, position: int) -> str:
@@ -66,7 +66,7 @@ class SearchMade(Value):
     query: str
     found: int
     problem: str = ""
-    """Why the tool failed, in one line; empty if it did not fail."""
+    """Why the search tool failed, in one line; empty if it did not fail."""
 
 
 class Rejection(Value):
@@ -125,9 +125,10 @@ class LatestCalculation(Value):
     inputs_hash: str = ""
     """The hash of the calculation's inputs; empty if there was no calculation."""
     steps: tuple[CalculatedValue, ...] = ()
-    """The results that could be calculated, in the order of their dependencies."""
+    """The results that could be calculated, each after the results that it uses."""
     errors: tuple[CalculationError, ...] = ()
-    """The errors of the results that could not be calculated, in the same order; then the false preconditions."""
+    """The errors of the results that could not be calculated, in the same order, followed by the false preconditions.
+    """
 
 
 class Reflection(Value):
@@ -143,10 +144,7 @@ class Reflection(Value):
 
 @dataclass(frozen=True)
 class PlannerState:
-    """The state of the graph.
-
-    Every field has a default, so records of earlier releases, which lack some fields, can be read.
-    """
+    """The state that the nodes of the graph change."""
 
     iterations: int = 0
     """The number of passes through the acquisition graph in this round."""
@@ -156,17 +154,17 @@ class PlannerState:
     decision_origin: Origin = "deterministic"
     values: Mapping[str, Values] = field(default_factory=dict)
     decompositions: Mapping[str, Decomposition | None] = field(default_factory=dict)
-    """The decompositions that models have proposed, by the path of the composed field; None if no proposal could be
-    used.
+    """The decompositions that models have proposed, by the path of the composed field. A value is None if no proposal
+    could be used.
     """
     searches: tuple[SearchMade, ...] = ()
     asked: tuple[str, ...] = ()
-    """The paths of the fields about which this round has asked the user, oldest first, with repetitions."""
+    """The paths of the fields about which the user was asked in this round, one for each question, oldest first."""
     refused: tuple[str, ...] = ()
     """The paths of the fields about which the user has declined a question in this round."""
     last_observation: tuple[FoundPassage, ...] = ()
     rejections: tuple[Rejection, ...] = ()
-    """The values that were not accepted, oldest first. A repeated rejection is listed once, with its count."""
+    """The values that were not accepted, oldest first. Equal rejections are stored once, with their count."""
     calculation: LatestCalculation = field(default_factory=LatestCalculation)
     reflections: tuple[Reflection, ...] = ()
 
@@ -185,7 +183,10 @@ class PlannerState:
 
 
 class Writes(Value):
-    """Changes to the fields of the planner's state, by name. A field that is None or empty changes nothing."""
+    """Changes to the planner's state.
+
+    Each field has the name of the field that it changes, and changes nothing if it is None or empty.
+    """
 
     iterations: int | None = None
     status: Status | None = None
@@ -215,7 +216,7 @@ REJECTIONS_MAX = 200
 
 
 def names_of_writes(writes: Writes) -> frozenset[str]:
-    """Return the names of the state's fields that `writes` changes."""
+    """Return the names of those fields of the planner's state that `writes` changes."""
     names = (name for name in type(writes).model_fields if getattr(writes, name) != getattr(NOTHING, name))
     return frozenset(STATE_FIELD.get(name, name) for name in names)
 
@@ -273,7 +274,7 @@ LANGUAGE_CHARACTERS_MAX = 20
 
 
 def passages_of(ended: ToolFinished) -> tuple[FoundPassage, ...]:
-    """Return the passages that a search has found; empty if the search failed, or if its output has another form."""
+    """Return the passages that a search has found; empty if it failed or its output has an unexpected form."""
     if ended.outcome is not ToolOutcome.SUCCEEDED:
         return ()
     found = read_output(ended.output)
@@ -311,7 +312,7 @@ def _passage(value: Any) -> FoundPassage | None:
 
 
 def _places(value: Any) -> tuple[tuple[int, str], ...]:
-    """Return the places of a passage in the order of their offsets; none if the value has another form."""
+    """Return the places of a passage in the order of their offsets; empty if the value has an unexpected form."""
     if not isinstance(value, list):
         return ()
     found: list[tuple[int, str]] = []

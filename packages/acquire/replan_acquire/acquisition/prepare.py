@@ -1,4 +1,4 @@
-"""Prepares an acquisition run: checks profile, prompts, given values and limits before anything is written."""
+"""Prepares an acquisition run: checks its profile, prompts, initial values and limits before anything is written."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ SEARCH_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class AcquisitionInput:
-    """The input of the kind's `prepare`: a profile, the user's goal, and the limits of the run."""
+    """The input of `prepare_acquisition`: a profile, the user's goal, and the limits of the run."""
 
     profile: str
     goal: str
@@ -43,7 +43,7 @@ class AcquisitionInput:
     search: Mapping[str, Any] = field(default_factory=dict)
     """The places to search (`replan_acquire.documents.tools.SearchPlaces`) as JSON; empty if there are no places."""
     given: Mapping[str, str] = field(default_factory=dict)
-    """Values that the user gives at the start, as texts by the path of the field."""
+    """The values that the user gives at the start: a text for the path of each field."""
     limits: RunLimits = field(default_factory=RunLimits)
     """The limits; the defaults are `CALLS`, `OUTPUT_TOKENS`, and the time limit of the model's server."""
     question_expires_seconds: float | None = None
@@ -52,7 +52,7 @@ class AcquisitionInput:
 
 @dataclass(frozen=True, slots=True)
 class PreparedAcquisition:
-    """A checked acquisition run that may begin (`actors.run.kind.PreparedRun`)."""
+    """An acquisition run whose input is checked, and which can begin (`actors.run.kind.PreparedRun`)."""
 
     goal: str
     pinned: RunConfig
@@ -83,9 +83,10 @@ class PreparedAcquisition:
 
 
 def prepare_acquisition(request: AcquisitionInput, setup: Setup) -> PreparedAcquisition:
-    """Check the input of an acquisition run. Raises `UsageProblem` with the cause, the place and the next step.
+    """Check the input of an acquisition run.
 
-    The place of an invalid option is its name in `AcquisitionInput` or `RunLimits`.
+    Raises `UsageProblem` with the cause, the place and a hint. For an invalid option, the place is its name in
+    `AcquisitionInput` or `RunLimits`.
     """
     _check_goal(request.goal)
     wanted = check_limits(request.limits)

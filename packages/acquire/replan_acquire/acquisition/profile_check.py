@@ -3,8 +3,8 @@
 Each error states the file, key and line.
 
 The guard `profile_valid` judges a profile that a model proposes. The profile must be valid and have a result, and each
-of its fields must change a result. A number that a model chooses has no source. So the profile may have no default,
-and no number in a formula except 1.
+of its number fields must be used by a formula or a check. A number that a model invents has no source. So the profile
+must not have defaults, and its formulas must not contain numbers other than 1.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ def _check_profile(profile: Profile, document: ParsedFile) -> None:
 
 
 def problems(profile: Profile) -> Iterator[Problem]:
-    """Yield the errors of a profile, in the order in which they should be corrected."""
+    """Yield the errors of a profile, in the order in which a person should correct them."""
     table = UnitTable(profile.units)
     for name, cause in table.problems().items():
         yield ("units", name), cause, ""
@@ -220,7 +220,7 @@ def _check_units(check: FormulaCheck, key: KeyPath, units: Mapping[str, str], ta
 
 
 def unused_fields(profile: Profile) -> tuple[str, ...]:
-    """Return the number fields that change no result, because no formula and no check of the profile uses them.
+    """Return the paths of the number fields that no formula and no check of the profile uses.
 
     If the profile has no calculator, the filled schema is the result, so no field is unused.
     """
@@ -272,7 +272,7 @@ def is_profile(name_or_path: str) -> bool:
 
 
 def read_profile(document: ParsedFile) -> Profile:
-    """Return the profile of a document. Raises `UsageProblem` for an invalid profile."""
+    """Return the profile that a YAML document describes. Raises `UsageProblem` for an invalid profile."""
     profile = document.read_as(Profile)
     _check_profile(profile, document)
     return profile

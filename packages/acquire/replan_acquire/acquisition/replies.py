@@ -36,13 +36,13 @@ CAVEATS_MAX = 10
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A reply that cannot be used. `message` tells the model why, and may quote the reply."""
+    """The reason why a reply cannot be used. `message` tells this to the model, and may quote the reply."""
 
     message: str
 
 
 def replies_for(state: State, purpose: str, path: str = "") -> tuple[ReplyText, ...]:
-    """Return the replies that this node has received to calls of a purpose.
+    """Return the replies to calls with this purpose that the current node has received.
 
     With `path`, only replies about that field are returned.
     """
@@ -50,7 +50,7 @@ def replies_for(state: State, purpose: str, path: str = "") -> tuple[ReplyText, 
 
 
 def last_problem(read: object) -> str:
-    """Return why a reply cannot be used; empty if it can be used."""
+    """Return the message of an `Unusable` reply; an empty text for a reply that can be used."""
     return read.message if isinstance(read, Unusable) else ""
 
 
@@ -96,7 +96,7 @@ def read_decision(reply: ReplyText, schema: Schema) -> PlannerDecision | Unusabl
 
 @make_total("the review", Unusable)
 def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection | Unusable:
-    """Return the review in a reply. A proposed field that is unknown is left out."""
+    """Return the review in a reply. If the proposed field is unknown, the review proposes no field."""
     value = read_object(reply)
     if isinstance(value, Unusable):
         return value
@@ -116,12 +116,12 @@ def read_reflection(reply: ReplyText, schema: Schema, inputs: str) -> Reflection
 
 
 def text_of(value: object) -> str:
-    """Return a value of a reply if it is a text; otherwise an empty text."""
+    """Return the value if it is a text; otherwise an empty text."""
     return value if isinstance(value, str) else ""
 
 
 def cut_line(text: str, most: int) -> str:
-    """Return a text on one line, cut to a number of characters."""
+    """Return a text on one line, cut to at most this number of characters."""
     return " ".join(text.split())[:most]
 
 
@@ -188,13 +188,16 @@ NODES = ("prepare_schema", "normalize_decision")
 
 
 def field_to_decompose(state: State) -> str | None:
-    """Return the path of the field whose decomposition this node must request; None if no decomposition is missing."""
+    """Return the path of the field whose decomposition the current node must request; None if none is missing."""
     settled = proposed_decompositions(state)
     return next((path for path in _candidates(state) if path not in settled), None)
 
 
 def proposed_decompositions(state: State) -> Mapping[str, Decomposition | None]:
-    """Return the decompositions in the replies at this node, by path; None for a field without a usable reply."""
+    """Return the decompositions in the replies that the current node has received, by path.
+
+    The value is None if no reply about a field can be used.
+    """
     found: dict[str, Decomposition | None] = {}
     for path in _candidates(state):
         given = replies_for(state, DECOMPOSE, path)
@@ -245,7 +248,7 @@ def _component(spec: object) -> object:
 
 
 def _check_decomposition(found: Decomposition, profile: Profile, path: str) -> Decomposition | Unusable:
-    """Return the decomposition, or its first error: an unknown unit, a number in the formula, or a wrong unit.
+    """Return the decomposition unchanged, or its first error, such as an unknown unit or a number in the formula.
 
     A formula may contain no number except 1, such as in `1 - share`, because any other number has no source.
     """

@@ -35,7 +35,7 @@ class ValueChange:
 
 
 def changes_since(earlier: AcquisitionResult, result: AcquisitionResult) -> tuple[ValueChange, ...]:
-    """Return the differences between a result and an earlier result, fields first.
+    """Return the differences between a result and an earlier result: first of fields, then of calculated results.
 
     The profiles of the two results may differ.
     """
@@ -103,7 +103,7 @@ def make_rows(result: AcquisitionResult) -> list[dict[str, Cell]]:
 
 
 def csv_text(result: AcquisitionResult) -> str:
-    """Return the rows as CSV. A text that a spreadsheet would read as a formula begins with an apostrophe."""
+    """Return the rows as CSV. If a spreadsheet would read a text as a formula, an apostrophe is put before the text."""
     written = _CsvPieces()
     rows = csv.DictWriter(written, COLUMNS, restval="", lineterminator="\n")
     rows.writeheader()
@@ -129,7 +129,7 @@ def _safe(cell: Cell) -> Cell:
 
 
 def markdown(result: AcquisitionResult, changes: Sequence[ValueChange] = ()) -> str:
-    """Return the report with footnotes for sources. Texts of documents, users and models are escaped.
+    """Return the report as Markdown, with footnotes for sources. Texts of documents, users and models are escaped.
 
     `changes` are the differences from another run.
     """
@@ -224,12 +224,12 @@ def _cell(text: str) -> str:
 
 
 def quoted_fields(result: AcquisitionResult) -> list[tuple[str, str]]:
-    """Return the path of each field with a value from a document, and the source of the value with its place."""
+    """Return the fields whose values come from documents: each path with the value's source and its place there."""
     return [(field.path, field.value.where) for field in result.fields if field.value and field.value.via == "search"]
 
 
 def find_quoted_passage(records: Sequence[Record[Any]], result: AcquisitionResult, path: str) -> ShownPassage | None:
-    """Return the passage that states the value of a field; None if no recorded search has found it."""
+    """Return the passage that states the value of a field; None if no recorded search has found this passage."""
     value = next((field.value for field in result.fields if field.path == path), None)
     if value is None or value.via != "search":
         return None

@@ -16,7 +16,7 @@ _OF_VALUES = tuple(name for name in COLUMNS if name not in ("place", "quote"))
 
 
 def workbook(result: AcquisitionResult) -> bytes:
-    """Return the report as a workbook. Texts of documents stay texts, even if they look like formulas."""
+    """Return the report as a workbook. Texts from documents are stored as texts, even if they look like formulas."""
     rows = make_rows(result)
     book = openpyxl.Workbook()
     values = [row for row in rows if row["counts"] != "result"]

@@ -1,4 +1,4 @@
-"""The result of an acquisition run, as a value and as lines for people. Pure."""
+"""The result of an acquisition run, as an object and as lines of text for people. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class FilledField:
     spread: Spread | None
     """The range of the values from sources that match the field's `period`; None if there are no such values."""
     periods: tuple[str, ...]
-    """The years that sources state for their values, in the order in which the values were found."""
+    """The years for which sources state values, in the order in which the values were found."""
     searches: int
     questions: int
     rejections: tuple[Rejection, ...]
@@ -68,7 +68,7 @@ def _value_json(value: FieldValue) -> dict[str, Any]:
 
 
 class GateJson(TypedDict):
-    """A gate that the run has passed."""
+    """One step of the run through the graph: a node, and the outcome of its gate."""
 
     node: str
     outcome: str
@@ -105,7 +105,7 @@ class AcquisitionJson(TypedDict):
     goal: str
     """The user's goal."""
     acquisition_status: str
-    """`active`, or `aborted` once a required value cannot be acquired."""
+    """`aborted` if a required value could not be acquired; otherwise `active`."""
     iterations: int
     """The number of passes through the acquisition graph in this round."""
     fields: list[FieldJson]
@@ -127,10 +127,10 @@ class AcquisitionResult(RunResult):
     profile: str
     goal: str
     acquisition_status: str
-    """`active`, or `aborted` once a required value cannot be acquired."""
+    """`aborted` if a required value could not be acquired; otherwise `active`."""
     iterations: int
     fields: tuple[FilledField, ...]
-    """All fields in the profile's order. The components of a field follow it."""
+    """All fields in the profile's order. A field's components come directly after it."""
     calculation: LatestCalculation
     caveats: tuple[str, ...]
     path: tuple[Visited, ...]
@@ -141,7 +141,7 @@ class AcquisitionResult(RunResult):
         return tuple(field.path for field in self.fields if field.spec.required and field.value is None)
 
     def facts(self) -> tuple[str, ...]:
-        """Return the number of fields that have a value, as text."""
+        """Return a text that says how many fields have a value."""
         return (
             f"{sum(field.value is not None for field in self.fields)} of {format_count(len(self.fields), 'field')}",
         )
@@ -151,7 +151,7 @@ class AcquisitionResult(RunResult):
         return [row for field in self.fields for row in _field_lines(field)]
 
     def details(self) -> Mapping[str, Any]:
-        """Return the keys of `AcquisitionJson`."""
+        """Return the values for the keys of `AcquisitionJson`."""
         return {
             "profile": self.profile,
             "goal": self.goal,
@@ -233,7 +233,7 @@ def value_text(value: FieldValue) -> str:
 
 
 def outcome_lines(result: AcquisitionResult, program: str = "replan") -> list[Line]:
-    """Return the whole report. `program` is the command with which the user calls Replan."""
+    """Return the lines of the whole report. `program` is the command with which the user calls Replan."""
     rows = list(heading(result, "Complete" if result.succeeded else "Incomplete"))
     rows += [*question_lines(result, program), *message_lines(result)]
     if result.fields:
@@ -279,13 +279,13 @@ def _field_lines(field: FilledField) -> Iterator[Line]:
 
 
 def choice_text(field: FilledField) -> str:
-    """Return what has chosen the value of a field whose sources disagree: the profile's rule, or the user."""
+    """If the sources of a field disagree, return who chose its value: a rule of the profile, or the user."""
     by_rule = field.value is not None and field.value.via == "search"
     return f"the rule `{field.spec.choose}` chose the value" if by_rule else "your value is used"
 
 
 def period_text(field: FilledField) -> str:
-    """Return the years of values from sources and the rule that chooses a year; empty for fewer than two years."""
+    """Return a text with the years of values from sources, and the rule for choosing; empty for less than two."""
     if len(field.periods) < 2 or field.value is None or field.value.via != "search":
         return ""
     rules = {"latest": "the latest is used", "any": "all are used"}

@@ -1,4 +1,4 @@
-"""The rules that decide in an acquisition run, and the requests that they make, with their prompts. Pure."""
+"""The rules that make an acquisition run's decisions and requests, and the prompts of these requests. Pure."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -64,7 +64,7 @@ def _render_prompt(state: State, purpose: str, path: str) -> Rendered:
 
 
 def material(state: State, purpose: str, path: str) -> dict[str, Any]:
-    """Return the contents of the prompt as plain data, for models that run in this process."""
+    """Return the content of the prompt as plain data, for models that run in this process."""
     return {
         "role": ROLES[purpose],
         "specification": state.goal,
@@ -78,7 +78,7 @@ def material(state: State, purpose: str, path: str) -> dict[str, Any]:
 def _context(state: State, purpose: str, path: str) -> Context:
     """Return the context with which the template of a prompt is rendered.
 
-    The template reads the parts as artifacts. Empty parts are left out.
+    The template reads its parts under `artifacts`. Empty parts are omitted.
     """
     parts = _parts(state, purpose, path)
     return Context(
@@ -127,7 +127,7 @@ def _parts(state: State, purpose: str, path: str) -> dict[str, Any]:
 
 
 def _wanted_value_view(schema: Schema, path: str) -> dict[str, Any]:
-    """Return the facts that a model needs to find a value for a field."""
+    """Return the facts about a field that a model needs to find its value."""
     spec = schema.fields[path]
     view: dict[str, Any] = {"path": path, "label": spec.label, "type": spec.type}
     if spec.type == "number":
@@ -189,7 +189,7 @@ _PURPOSES: Mapping[str, str] = {"plan": PLAN, "observe": OBSERVE, "reflect": REF
 
 
 def _next_call(state: State) -> AcquisitionCall | None:
-    """Return the next call that the run's node needs; None if it needs no call."""
+    """Return the next call to a model that the current node needs; None if the node needs no call."""
     path = ""
     if state.node in NODES:
         path = field_to_decompose(state) or ""
@@ -276,7 +276,7 @@ Table = Callable[[Profile], AcquisitionGraph]
 
 
 def rules_over(table: Table, reissue: Callable[[State], Any]) -> tuple[Rule, ...]:
-    """Return the rules over a table of nodes. The first rule that applies decides."""
+    """Return the rules for a table of nodes, in order. The first rule that returns an event decides."""
     return (
         TAKE_OVER_TOOLS,
         EXPIRE,
@@ -292,7 +292,7 @@ def rules_over(table: Table, reissue: Callable[[State], Any]) -> tuple[Rule, ...
 
 
 def leave(table: Table, state: State) -> Routed | None:
-    """Leave the node for the next one once its gate has decided."""
+    """If the gate of the current node has decided, leave the node for the next one."""
     graph = table(state.config.profile)
     node = graph.nodes.get(state.node)
     hop = None if node is None else node.gate(state)
@@ -312,7 +312,7 @@ def leave(table: Table, state: State) -> Routed | None:
 
 
 def end(state: State) -> RunFinished | None:
-    """End the run after the last node, with `success` if nothing is missing, and with `incomplete` otherwise."""
+    """After the last node, end the run: with `success` if nothing is missing, and with `incomplete` otherwise."""
     if state.node != END:
         return None
     lacking = _describe_missing(state)
@@ -323,7 +323,7 @@ def end(state: State) -> RunFinished | None:
 
 
 def _describe_missing(state: State) -> str:
-    """Return one line about the required values or results that the run lacks; empty if it lacks none."""
+    """Return one line about the required values or results that are missing; empty if nothing is missing."""
     schema = schema_of(state)
     calculation = state.planner.calculation
     missing = [path for path, spec in schema.profile.fields.items() if spec.required and schema.value(path) is None]
@@ -341,7 +341,10 @@ def _describe_missing(state: State) -> str:
 
 
 def request(state: State) -> AcquisitionCall | ToolRequested | RunFinished | None:
-    """Request the call or the search that the node needs. End the run if a limit does not allow this request."""
+    """Request the call or the search that the current node needs.
+
+    If a limit does not allow this request, end the run.
+    """
     run = state.run
     if run.saving or run.calls.open:
         return None

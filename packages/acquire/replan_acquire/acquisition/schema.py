@@ -1,6 +1,6 @@
-"""The schema of a run: all fields with their compositions, and the chosen values. Pure.
+"""The schema of a run: all fields, the formulas of computed fields, and the chosen values. Pure.
 
-The schema is never stored. The schema is made from the profile and the decompositions whenever it is needed.
+The schema is never stored. It is made from the profile and the models' decompositions whenever it is needed.
 """
 
 import re
@@ -25,7 +25,7 @@ class Composition:
 
     formula: str
     names: Mapping[str, str]
-    """The path of each field that the formula uses, by its name in the formula."""
+    """For each name in the formula, the path of the field that it means."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -42,7 +42,7 @@ class Schema:
 
     @cached_property
     def fields(self) -> dict[str, FieldSpec]:
-        """All fields by path. The components of a field follow it."""
+        """All fields by path. A field's components come directly after it."""
         found: dict[str, FieldSpec] = {}
         for path, spec in self.profile.fields.items():
             found[path] = spec
@@ -87,7 +87,7 @@ class Schema:
         return path in self.profile.fields and not self.is_made(path)
 
     def is_made(self, path: str) -> bool:
-        """Return whether a field is computed from other fields, or will be once a model has proposed its decomposition.
+        """Return whether a field is computed from other fields, or waits for a model to propose its decomposition.
 
         The result is False if no proposal could be used.
         """
@@ -104,15 +104,15 @@ class Schema:
         return "" if value is None else (value.value if isinstance(value.value, str) else f"{value.value:g}")
 
     def fill_slots(self, template: str) -> str:
-        """Return a text with its slots filled by the values of fields. A slot without a value is left out."""
+        """Return a text in which the field's value replaces each slot `{PATH}`, or nothing if it has no value."""
         return " ".join(SLOT.sub(lambda match: self.text(match[1]), template).split())
 
     def unit(self, path: str) -> str | None:
-        """Return the unit of a field; None while a currency in it is unknown."""
+        """Return the unit of a field; None if the unit contains a currency that is not known yet."""
         return self.unit_of(self.fields[path].unit)
 
     def unit_of(self, unit: str) -> str | None:
-        """Return a unit with its slots filled by currencies; None while a currency is not known."""
+        """Return a unit in which each slot `{PATH}` is replaced by a currency; None if a currency is not known yet."""
         if any(not self.text(path) for path in SLOT.findall(unit)):
             return None
         return SLOT.sub(lambda match: self.text(match[1]), unit)
@@ -124,11 +124,14 @@ class Schema:
 
     @staticmethod
     def sample(unit: str, samples: Mapping[str, str]) -> str:
-        """Return a unit with its slots filled by samples. A slot without a sample is left unchanged."""
+        """Return a unit in which each slot `{PATH}` is replaced by a sample currency.
+
+        A slot without a sample is not changed.
+        """
         return SLOT.sub(lambda match: samples.get(match[1], match[0]), unit)
 
     def components(self, path: str) -> Iterator[str]:
-        """Yield the paths of the acquired fields from which a field is computed, in order."""
+        """Yield the paths of the fields from which a field is computed, except those that are computed themselves."""
         composition = self.compositions.get(path)
         for inner in () if composition is None else composition.inputs:
             if self.is_made(inner):

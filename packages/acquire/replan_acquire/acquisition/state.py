@@ -45,7 +45,7 @@ class RunConfig(Value):
     """The seconds after which an unanswered question expires; None if it never expires."""
 
     def with_settings(self, event: SettingsChanged) -> "RunConfig":
-        """Return the configuration after a person has changed the model or the limits of a call."""
+        """Return the configuration with the model or the limits of a call that a person has changed."""
         changes = call_fields(event, self.timeout_seconds, self.model_settings)
         if not changes:
             return self
@@ -73,11 +73,11 @@ class ReplyText(NamedTuple):
     """The field that the call is about; empty if it is about no field."""
     content: str
     ended_early: bool
-    """Whether the end of the reply is missing."""
+    """Whether the reply was cut off before its end."""
 
 
 class Visited(NamedTuple):
-    """A node that the run has left for the node `to`."""
+    """A step through the graph: the node that the run has left, and the next node `to`."""
 
     node: str
     outcome: str
@@ -90,7 +90,7 @@ class State:
     """The state of a run, from its first event on."""
 
     run: RunState[AcquisitionCall]
-    """The part that all kinds of runs have: calls, tools, waits, questions, messages, ledger and end."""
+    """The part of the state that all kinds of runs have: calls, tools, waits, questions, messages, ledger and end."""
     config: RunConfig
     goal: str
     source: str = ""
@@ -99,11 +99,11 @@ class State:
     node: str = ""
     visits: Mapping[str, int] = field(default_factory=dict)
     calls: Mapping[str, int] = field(default_factory=dict)
-    """The number of calls by purpose. Further attempts and tries are not counted."""
+    """The number of calls by purpose. Only the first try of a call's first attempt is counted."""
     path: tuple[Visited, ...] = ()
     replies: tuple[ReplyText, ...] = ()
     tool: ToolFinished | None = None
-    """The event with which the search at this node ended; None before that."""
+    """The event with which the current node's search ended; None if no search of this node has ended."""
     question: str = ""
     """The id of the question that the latest visit of `ask_user` has asked; empty if it has asked no question."""
     round: int = 1

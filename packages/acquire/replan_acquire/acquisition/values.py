@@ -33,7 +33,7 @@ class FieldValue(Value):
     source: str = ""
     """The file or address of the document, the question's id, or the formula."""
     quote: str = ""
-    """The words of the source that state the value; empty if nothing was quoted."""
+    """The words of the source that state the value; empty if there is no quote."""
     place: str = Field(default="", exclude_if=operator.not_)
     """The place of the value in the source, such as `page 2, box 72 90 520 104`; empty if the source has no places."""
     period: str = ""
@@ -43,7 +43,7 @@ class FieldValue(Value):
 
     @property
     def where(self) -> str:
-        """The source with the place in it, for people."""
+        """The source and the value's place in it, as text for people."""
         return f"{self.source}, {self.place}" if self.place else self.source
 
 
@@ -51,7 +51,7 @@ Values = tuple[FieldValue, ...]
 
 
 class Spread(NamedTuple):
-    """The range of a field's values from sources."""
+    """The range of a field's numbers from sources."""
 
     low: float
     high: float
@@ -63,7 +63,7 @@ CONFIDENCE_STEPS = (0.4, 0.7)
 
 
 def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:
-    """Return the chosen value: the user's latest, else one from sources by the field's rules, else the default."""
+    """Return the chosen value: the user's latest, or one from sources by the field's rules, or else the default."""
     if not values:
         return None
     best = min(_RANK[value.via] for value in values)
@@ -144,7 +144,7 @@ _NOT_THE_VALUE = {"quote": "", "place": "", "confidence": 1.0, "low": None, "hig
 
 
 def merge_values(values: Values, more: Sequence[FieldValue]) -> Values:
-    """Return the values, and those of the `more` values that the same source has not stated already."""
+    """Return `values`, followed by those of the `more` values that their source has not stated already."""
     kept = list(values)
     for value in more:
         if not any(_differ_only_in_source(value, item) for item in kept):

@@ -1,4 +1,4 @@
-"""The views of acquisition runs: their path through the graph as a tree, a flow and a diagram. Pure."""
+"""The views of acquisition runs, which show the run's path through the graph as a tree, a flow and a diagram. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -56,7 +56,10 @@ _STADIUM = {START: "([START])", END: "([END])"}
 
 
 def graph_mermaid(graph: AcquisitionGraph, visited: Collection[tuple[str, str]] = ()) -> str:
-    """Return the diagram of a graph. All edges between two nodes become one arrow. Visited nodes are highlighted."""
+    """Return the diagram of a graph.
+
+    All edges from one node to another are drawn as one arrow. Visited nodes are highlighted.
+    """
     rows = ["flowchart TD"]
     labels: dict[tuple[str, str], list[str]] = {}
     for node, outcome, after in graph.edges():
@@ -82,7 +85,7 @@ def _shape(node: str) -> str:
 
 
 def path_flow(state: State, result: AcquisitionResult) -> Flow:
-    """Return the graph of a run's profile with the run's path."""
+    """Return the graph for the run's profile as a flow, with the run's path through it."""
     graph = graph_for(state.config.profile)
     order = {name: position for position, name in enumerate((START, *graph.nodes, END))}
     left = Counter(item.node for item in result.path)
@@ -113,7 +116,7 @@ _TOLD = frozenset(
 
 
 def record_text(event: AcquisitionEvent, state: State) -> str:
-    """Return an event as one line, which is not sanitised yet. `state` is the state after the event."""
+    """Return an event as one line of text, which is not sanitised yet. `state` is the state after the event."""
     match event:
         case AcquisitionStarted():
             return f"run {event.run} started with at most {format_count(event.limits.calls, 'call')}"
@@ -128,7 +131,10 @@ def record_text(event: AcquisitionEvent, state: State) -> str:
 
 
 def _news_text(event: AcquisitionEvent, state: State) -> str:
-    """Return the line of the progress view for an event, or an empty text; `state` is the state after the event."""
+    """Return the line that the progress view shows for an event; empty if it shows none.
+
+    `state` is the state after the event.
+    """
     match event:
         case Routed():
             kept = event.node == "retry_gate" and event.outcome == "kept"

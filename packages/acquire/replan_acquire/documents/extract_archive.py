@@ -1,4 +1,4 @@
-"""Reads the bytes of a document in the confined process, including documents within ZIP files and e-mails. Pure.
+"""Reads the bytes of a document in a confined process. It also reads documents within ZIP files and e-mails. Pure.
 
 The result is a list of parts. Each part has a `name` (empty for the document itself), and either a `problem`, or `raw`
 (the bytes of a text file as base64), or `blocks` (`replan_acquire.documents.extract_process`).
@@ -48,7 +48,10 @@ class DocumentRefused(Exception):
 
 
 def prepare_readers(wanted: str) -> None:
-    """Import all modules that are needed to read the format `wanted`. A ZIP file or an e-mail may need every reader."""
+    """Import all modules that are needed to read the format `wanted`.
+
+    For a ZIP file or an e-mail, import those of all readers.
+    """
     for name in _CODECS:
         importlib.import_module(f"encodings.{name}")
     for name in ("quopri", "binascii", "bz2", "lzma", "email.mime.text", "email.header", "email.headerregistry"):
@@ -60,7 +63,7 @@ def prepare_readers(wanted: str) -> None:
 def read_parts(wanted: str, content: bytes) -> list[Part]:
     """Return the parts of a document.
 
-    Raises `DocumentRefused`. For a damaged document, the error may be any error of a library.
+    Raises `DocumentRefused`. If the document is damaged, a library may raise any other error.
     """
     return list(_parts(wanted, content, "", 0))
 
@@ -107,7 +110,7 @@ def open_archive(content: bytes) -> zipfile.ZipFile:
 
 
 def describe_dangers(content: bytes) -> list[str]:
-    """Return notices about the macros and links of an office document. The reader ignores macros and links."""
+    """Return notices about macros and links in an office document, which the reader ignores."""
     archive = open_archive(content)
     names = archive.namelist()
     notices = ["the file's macros are not run"] if any(name.endswith("vbaProject.bin") for name in names) else []
@@ -157,7 +160,7 @@ def _format_of(name: str) -> str | None:
 def _inner_parts(filename: str, content: bytes, name: str, depth: int) -> Iterator[Part]:
     """Yield the parts of a document within another document.
 
-    If the document cannot be read, its only part has a `problem`.
+    If the inner document cannot be read, the only part has a `problem`.
     """
     wanted = _format_of(filename)
     if wanted is None:

@@ -2,8 +2,8 @@
 
 Used only by `extract_main`.
 
-Text that was inserted under change tracking is read. Text that was deleted or moved away is not read, and neither is
-text that is formatted as hidden.
+If changes are tracked, inserted text is read, but deleted text and the old copy of moved text are not read. Text that
+is formatted as hidden is not read either.
 """
 
 import io
@@ -43,7 +43,7 @@ _NOTES = {"footnote": "word/footnotes.xml", "endnote": "word/endnotes.xml"}
 
 
 def prepare() -> None:
-    """Import all modules that reading needs, by reading a small document."""
+    """Read a small document, so that all modules that reading needs are imported."""
     written = io.BytesIO()
     document = docx.Document()
     document.add_paragraph("word")
@@ -104,7 +104,7 @@ def read(content: bytes) -> Mapping[str, Any]:
 
 
 def _inner(element: Any) -> Iterator[Any]:
-    """Yield the paragraphs and tables of an element in their order, including those in content controls."""
+    """Yield the paragraphs and tables of an element in order, including those in content controls (form fields)."""
     for child in element.iterchildren():
         if child.tag in (_PARAGRAPH, _TABLE):
             yield child
@@ -165,7 +165,7 @@ def _text_boxes(body: Any) -> Iterator[dict[str, Any]]:
 def _headers_and_footers(document: Any) -> Iterator[dict[str, Any]]:
     """Yield each header and footer as a block.
 
-    A header or footer that is the same as in the previous section is left out.
+    A header or footer that is the same as in the previous section is not repeated.
     """
     for section in document.sections:
         for name, margin in (("header", section.header), ("footer", section.footer)):
@@ -235,7 +235,7 @@ def _text(element: Any, box: Any = None) -> str:
 
 
 def _is_within(text: Any, element: Any, box: Any) -> bool:
-    """Return whether a text does not belong to `element`, because the text is in an inner element or is never read."""
+    """Return whether a text does not belong to `element` itself, because it is in an inner element or is never read."""
     for outer in text.iterancestors():
         if outer is element:
             return box is None and _is_removed(text)

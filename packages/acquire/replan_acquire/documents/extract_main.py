@@ -1,13 +1,13 @@
 """The program that reads one document in a separate process: bytes on standard input, text on standard output.
 
-The program is called with the format (`python extract_main.py pdf`). For a reader of an installed distribution, more
-arguments follow: the module, the reader's name and the folders of packages. The program imports what the format needs,
+The program is called with the format (`python extract_main.py pdf`). If a plug-in reads the format, more arguments
+follow: the plug-in's module, its name, and the folders with its packages. The program imports what the format needs,
 and confines itself before it reads any byte of the document. The program writes a JSON object with `parts`, or with
 `problem` (the reason why the document cannot be read).
 
-The confinement limits time and memory. The process must not open files or sockets (`RLIMIT_NOFILE`), or write files. On
-Linux, a filter of system calls (seccomp) allows only the calls that a computation over open files needs. Every other
-call fails with "operation not permitted".
+The confinement limits time and memory. The process cannot open files or sockets (`RLIMIT_NOFILE`), and cannot write
+files. On Linux, a filter of system calls (seccomp) allows only the calls that a computation over open files needs.
+Every other call fails with "operation not permitted".
 """
 
 import ctypes
@@ -87,7 +87,7 @@ def _filter_calls(machine: str) -> None:
 def _rules(machine: str) -> bytes:
     """Return the filter of system calls in the kernel's form.
 
-    The filter kills the process if it has another machine architecture.
+    The filter kills the process if a system call comes from another machine architecture.
     """
     calls = _CALLS[machine]
     rows = [
@@ -118,8 +118,8 @@ _CAUSE_CHARACTERS = 160
 def main(wanted: str, module: str = "", plugin: str = "") -> None:
     """Read the document on standard input, and write the result to standard output.
 
-    `module` is the module of a reader of an installed distribution, and `plugin` is the reader's name. Both are empty
-    for the readers of this package.
+    `module` and `plugin` are the module and the name of the plug-in that reads the document; both are empty for the
+    readers of this package.
     """
     from replan_acquire.documents.extract_archive import DocumentRefused, prepare_readers, read_parts  # noqa: PLC0415 - as above
 

@@ -42,7 +42,7 @@ _SMALL = (
 
 
 def prepare() -> None:
-    """Import all modules that reading needs, by reading a small document."""
+    """Read a small document, so that all modules that reading needs are imported."""
     read(_SMALL)
 
 
@@ -88,10 +88,7 @@ def _read_pages(content: bytes) -> Mapping[str, Any]:
 
 
 def _describe_dangers(document: PDF) -> list[str]:
-    """Return notices about the scripts and embedded files of a document.
-
-    The reader ignores scripts and embedded files.
-    """
+    """Return notices about scripts and embedded files in a document, which the reader ignores."""
     catalog = document.doc.catalog
     names, opened = (resolve1(catalog.get(key)) for key in ("Names", "OpenAction"))
     names = names if isinstance(names, dict) else {}
@@ -101,7 +98,7 @@ def _describe_dangers(document: PDF) -> list[str]:
 
 
 def _pages(document: PDF) -> Iterator[Page]:
-    """Yield the pages one by one, because `document.pages` would read the whole tree at once, even a huge tree."""
+    """Yield the pages one by one, because `document.pages` would read all pages at once, even of a huge document."""
     height = 0.0
     for number, page in enumerate(PDFPage.create_pages(document.doc), 1):
         new_page = Page(document, page, page_number=number, initial_doctop=height)
@@ -111,7 +108,7 @@ def _pages(document: PDF) -> Iterator[Page]:
 
 
 def _raise_digits(layout: LTContainer[Any]) -> None:
-    """Replace small digits that stand above their line by superscript digits."""
+    """Replace small digits that are printed above their line (such as in m2) by superscript digits."""
     for item in layout:
         if isinstance(item, LTTextLineHorizontal):
             letters = [char for char in item if isinstance(char, LTChar)]
@@ -140,10 +137,7 @@ def _content(page: Page, number: int, notices: list[str]) -> PageContent:
 
 
 def _copy_text_and_box(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return only the text and the box of an object of the library.
-
-    The object itself keeps its whole page in memory.
-    """
+    """Copy the text and the box of an object of the library, because the object keeps its whole page in memory."""
     box = {name: found[name] for name in ("x0", "x1", "top", "bottom")}
     return {**box, "text": found["text"].translate(LIGATURES)}
 

@@ -1,9 +1,9 @@
 """Finds the tables of PDF pages, and joins the parts of a table on several pages. Used only by `extract_main`.
 
-A table continues if the next page begins with a table of the same columns. Only running titles and page numbers may be
-between the two. Rows that repeat the table's header are left out. A row that the end of a page divides is joined,
-unless both parts have a number in the same column. Each cell of the joined row gets the place of the part with the
-number.
+A table continues on the next page if this page begins with a table of the same columns. Between the two, there must be
+nothing except running titles and page numbers. Rows that repeat the table's header are omitted. If the end of a page
+divides a row, its parts are joined, unless both parts have a number in the same column. Each cell of the joined row
+gets the place of the part with the number.
 """
 
 import itertools
@@ -33,7 +33,10 @@ _DIGITS = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row of a table. Each list has one entry for each cell: the text, the place, or the number of lines of text."""
+    """A row of a table.
+
+    The three lists have one entry for each cell: its text, its place, and its number of lines of text.
+    """
 
     cells: list[str]
     places: list[str]
@@ -42,7 +45,7 @@ class FoundRow:
 
 @dataclass(slots=True)
 class FoundTable:
-    """A table on one page. The table may be a part of a longer table."""
+    """A table on one page. It may be a part of a table that covers several pages."""
 
     page: int
     bbox: Box
@@ -50,20 +53,20 @@ class FoundTable:
     """The left edges of the columns, in points."""
     rows: list[FoundRow]
     doubtful: list[FoundRow]
-    """The rows whose cells span several columns or rows, so that it is not certain which column a cell belongs to."""
+    """The rows with cells that span several columns or rows. It is uncertain to which column such a cell belongs."""
     merged: bool
     cut_above: bool
-    """Whether the first row has no upper line. Then the row may continue a row of the previous page."""
+    """Whether the first row has no line above it. If so, it may continue a row of the previous page."""
     cut_below: bool
-    """Whether the last row has no lower line. Then the row may continue on the next page."""
+    """Whether the last row has no line below it. If so, it may continue on the next page."""
 
     joined: bool = False
-    """Whether the rows were added to a table of an earlier page."""
+    """Whether this table's rows were added to a table of an earlier page."""
 
     def blocks(self) -> list[dict[str, Any]]:
         """Return the rows as one block of a document, and the doubtful rows as another block.
 
-        A block without rows is left out.
+        A block without rows is not returned.
         """
         found = [(self.rows, self.merged), (self.doubtful, True)]
         return [
@@ -79,10 +82,10 @@ class PageContent:
 
     number: int
     tables: list[FoundTable]
-    """The ruled tables. A table of one row is used only as a part of another table."""
+    """The ruled tables. The tables of the page. A table with only one row is used only as a part of another table."""
     lines: list[Mapping[str, Any]]
     boxes: list[Mapping[str, Any]]
-    """The boxes of paragraphs. Each box is around some of the lines."""
+    """The boxes of paragraphs. Each line of a paragraph is inside the paragraph's box."""
 
 
 def find_tables(page: Page, number: int) -> list[FoundTable]:
@@ -101,14 +104,14 @@ def _has_columns(table: Table) -> bool:
 
 
 def _is_unruled(table: FoundTable) -> bool:
-    """Return whether the row at a cut edge of the table may be several rows without lines between them."""
+    """Return whether the row at the end or beginning of a cut table may be several rows without lines between them."""
     cut = [table.rows[0]] if table.cut_above else []
     cut += [table.rows[-1]] if table.cut_below else []
     return any(sum(lines > 1 for lines in row.lines) > 1 for row in cut)
 
 
 def _missing_lines(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the horizontal lines that tables lack because the page ends: those at its top, and those at its bottom.
+    """Return the horizontal lines that are missing because a page break cuts a table: at the page's top, and bottom.
 
     A table is cut off if its vertical lines end near the edge of the page, and no horizontal line connects their ends.
     """
@@ -126,9 +129,9 @@ def _missing_lines(page: Page) -> tuple[list[dict[str, Any]], list[dict[str, Any
 def _closing_lines(
     upright: Sequence[Mapping[str, Any]], at: float, level: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the horizontal line that would connect the ends of vertical lines at the height `at`.
+    """Return a list with the horizontal line that would connect the ends of vertical lines at the height `at`.
 
-    The result is empty if such a line exists, or if it would be too short.
+    The list is empty if such a line exists already, or if it would be too short.
     """
     x0, x1 = min((item["x0"] for item in upright), default=0), max((item["x0"] for item in upright), default=0)
     closed = any(abs(item["top"] - at) <= NEAR and item["x1"] > x0 and item["x0"] < x1 for item in level)
@@ -168,7 +171,7 @@ def _find_table(
 def _has_spanning_cell(boxes: Sequence[Box | None], texts: Sequence[str]) -> bool:
     """Return whether a row has a cell over several columns, or a cell with a number over several rows.
 
-    A row of only one cell is a title. The result for a title is False.
+    For a row of only one cell, which is a title, the result is False.
     """
     there = [(box, text) for box, text in zip(boxes, texts, strict=True) if box is not None]
     if len(there) < 2:
@@ -220,10 +223,7 @@ def _is_running(text: str, running: frozenset[str]) -> bool:
 
 
 def _continues_on_page(whole: FoundTable, above: FoundTable, below: FoundTable) -> bool:
-    """Return whether `below`, at the top of the next page, continues a table.
-
-    The columns and the first rows are compared.
-    """
+    """Return whether `below`, at the top of the next page, continues the table `whole`, whose last part is `above`."""
     if len(above.columns) != len(below.columns):
         return False
     if any(abs(one - other) > NEAR for one, other in zip(above.columns, below.columns, strict=True)):
@@ -249,8 +249,9 @@ def _add_rows(whole: FoundTable, below: FoundTable, *, cut: bool) -> None:
 def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
     """Return whether two rows are parts of one row.
 
-    Two rows whose joined cells would contain two numbers are separate rows. If lines close both rows, the second row
-    must begin without a capital letter. No column after the first may then have text in both rows.
+    The rows are separate if a cell would contain two numbers after joining. If the page break does not cut the table's
+    lines, two conditions must be met. The second row must not begin with a capital letter, and no column after the
+    first may have text in both rows.
     """
     pairs = list(zip(above.cells, below.cells, strict=True))
     if any(one[-1:].isdigit() and other[:1].isdigit() for one, other in pairs):
@@ -263,7 +264,8 @@ def _is_divided(above: FoundRow, below: FoundRow, *, cut: bool) -> bool:
 def _join_rows(above: FoundRow, below: FoundRow) -> FoundRow:
     """Join two parts of a row, and return the row.
 
-    The place of a cell is the place of the part with its number. If this part is not clear, the cell has both places.
+    The place of a joined cell is that of the part with a number. If both parts have a number or neither has one, it has
+    both places.
     """
     cells, places = [], []
     for one, other, first, second in zip(above.cells, below.cells, above.places, below.places, strict=True):

@@ -1,8 +1,8 @@
-"""Reads a document in a separate confined process (`extract_main`), within limits of time and of output.
+"""Reads a document in a separate confined process (`extract_main`), with limits for its time and output.
 
-The process gets the open file as its standard input. The process gets no environment variables, and cannot open files.
-The process is killed if it reaches the time limit or the size limit of the output. A hostile file may control the
-process that reads it, so the output is validated like any untrusted input.
+The process gets the open file as its standard input. It gets no environment variables, and cannot open files. The
+process is killed if it reaches the time limit or the size limit of the output. A hostile file may control the process
+that reads it, so the output is validated like any untrusted input.
 """
 
 import base64
@@ -61,8 +61,8 @@ class _Row(_Value):
     cells: tuple[str, ...]
     places: tuple[_Place, ...]
     numbers: tuple[int, ...] = ()
-    """The numbers of the columns whose cells contain numbers. The reader has written these numbers with a decimal
-    point.
+    """The numbers of the columns whose cells contain numbers. In the cell's text, such a number has a decimal point, in
+    every language.
     """
 
 
@@ -92,7 +92,7 @@ class _Output(_Value):
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The documents of one file (the file itself, or those within it), and notices about parts that are left out."""
+    """The documents of one file (the file itself, or those within it), and notices about parts that were not read."""
 
     documents: tuple[Document, ...]
     notices: tuple[str, ...]
@@ -235,12 +235,12 @@ document, `read` may raise any error.
 
 
 def is_extracted(suffix: str) -> bool:
-    """Return whether files with this suffix, such as `.pdf`, are read in a process of their own."""
+    """Return whether a file with this suffix, such as `.pdf`, is read in a separate process."""
     return suffix in FORMATS or READER_PLUGINS.find(suffix[1:]) is not None
 
 
 def _reader_of(suffix: str) -> list[str]:
-    """Return the arguments of the process that reads a format.
+    """Return the command-line arguments for the process that reads a format.
 
     Raises `UsageProblem` if two plug-ins read the format.
     """
@@ -283,7 +283,7 @@ def extract_file(path: Path, name: str, size: int, changed_ns: int) -> Extracted
 
 
 def _run_process(arguments: list[str], document: int) -> tuple[bytes, str]:
-    """Return the output of the process, and why the process failed. One of the two is empty."""
+    """Return the output of the process, and why it failed. Exactly one of the two is empty."""
     process = subprocess.Popen(  # noqa: S603 - this interpreter, and a file of this package
         [sys.executable, "-I", "-X", "utf8", str(_PROGRAM), *arguments],
         stdin=document,

@@ -1,7 +1,7 @@
 """Reads an XLSX file with openpyxl: the stored values of its visible sheets. Used only by `extract_main`.
 
-A number is written with the unit of its number format, such as `37.5 %` or `12.4 €`. Formulas are not calculated,
-because the file also stores their values. Macros are not run.
+A number is written with the unit of its number format, such as `37.5 %` or `12.4 €`. Formulas are not calculated;
+instead, the values that the file stores for them are read. Macros are not run.
 """
 
 import datetime as dt
@@ -36,7 +36,7 @@ _SIGNS = "€$£¥"
 
 
 def prepare() -> None:
-    """Import all modules that reading needs, by reading a small document."""
+    """Read a small document, so that all modules that reading needs are imported."""
     import openpyxl.drawing.image  # noqa: PLC0415 - the library imports it for the first picture
 
     written = io.BytesIO()
@@ -128,9 +128,9 @@ def _hidden_columns(sheet: Any) -> frozenset[int]:
 
 
 def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int], str]:
-    """Return the texts of merged cells, by the (row, column) of each cell that they cover, from 1.
+    """Return the text of each merged cell under the numbers (row, column), from 1, of every cell that it covers.
 
-    A title with nothing beside it is left out.
+    A title with nothing beside it is omitted.
     """
     repeated: dict[tuple[int, int], str] = {}
     covered = 0
@@ -148,7 +148,7 @@ def _repeated_names(sheet: Any, last: int, columns: int) -> dict[tuple[int, int]
 
 
 def _merges_values(sheet: Any) -> bool:
-    """Return whether merged cells make a table doubtful: cells with a value, or a heading inside the table."""
+    """Return whether merged cells make a table doubtful, because they contain a value or a heading inside the table."""
     return any(
         _is_doubtful(sheet, item, sheet.cell(item.min_row, item.min_col).value) for item in sheet.merged_cells.ranges
     )

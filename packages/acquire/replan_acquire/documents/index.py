@@ -2,11 +2,12 @@
 
 The same query gives the same ranking every time.
 
-Files are read in the order of their paths, within limits. Notices list the files that are left out. Links are not
-followed, and hidden files are left out without a notice.
+Files are read in the order of their paths, until a limit is reached. Notices name the files that are not read. Links
+are not followed, and hidden files are ignored without a notice.
 
-Letters match without regard to case and diacritics. Chinese, Japanese, Korean and Thai, which have no spaces between
-words, match by pairs of characters. Words of at least five letters match by their beginning, so plurals are found.
+A search ignores case and diacritics. In Chinese, Japanese, Korean and Thai, which have no spaces between words, it
+compares pairs of characters. A word of at least five letters also matches words that only begin like it, so plurals are
+found.
 """
 
 import os
@@ -40,7 +41,7 @@ READ = "text, Markdown, HTML, CSV, PDF, DOCX, XLSX, e-mails (EML) and ZIP files 
 
 
 class FileStamp(NamedTuple):
-    """The state of a file when the folder was listed. A different stamp means different content."""
+    """The state of a file when the folder was listed. If the stamp differs later, the content has changed."""
 
     name: str
     size: int
@@ -50,7 +51,7 @@ class FileStamp(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files of a folder that may be documents, ordered by name, and a notice about each file that is left out."""
+    """The files of a folder that may be documents, ordered by name, and a notice about each file that is not read."""
 
     files: tuple[FileStamp, ...]
     notices: tuple[str, ...]
@@ -171,7 +172,7 @@ class DocumentIndex:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def search(self, query: str, limit: int) -> list[Passage]:
-        """Return the passages that fit a query, best first; empty for a query without words."""
+        """Return the passages that match a query, the best first; empty for a query without words."""
         terms = query_terms(query)
         if not terms or limit < 1:
             return []
@@ -185,7 +186,10 @@ class DocumentIndex:
 
 
 def _limit_per_source(found: list[Passage], limit: int) -> list[Passage]:
-    """Return the best passages. If a document has more than `PER_SOURCE` passages, its further passages come last."""
+    """Return the best passages.
+
+    Of each document, only the best `PER_SOURCE` passages keep their rank; further ones come last.
+    """
     seen: Counter[str] = Counter()
     first: list[Passage] = []
     later: list[Passage] = []
@@ -196,7 +200,7 @@ def _limit_per_source(found: list[Passage], limit: int) -> list[Passage]:
 
 
 def query_terms(query: str) -> list[str]:
-    """Return the terms of a query in the syntax of full-text search. No part of a query acts as an operator."""
+    """Return the words of a query in the syntax of SQLite's full-text search. No word acts as an operator."""
     terms: dict[str, None] = {}
     for match in _TERM.finditer(query[:QUERY_CHARACTERS_MAX]):
         word = match[0]

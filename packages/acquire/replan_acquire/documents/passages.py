@@ -1,4 +1,4 @@
-"""Divides documents into passages that end with a paragraph, and writes the record of a search. Pure."""
+"""Divides documents into passages that end at the end of a paragraph, and writes the result of a search. Pure."""
 
 import json
 import unicodedata
@@ -33,7 +33,7 @@ class SearchFault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a document. The text is data, never an instruction."""
+    """A part of a document. The text is data for the model, never an instruction."""
 
     source: str
     """The file's path within its folder, or the address of a page."""
@@ -48,13 +48,13 @@ class Passage:
     language: str = ""
     """The language of the document as a code; empty if it is unclear."""
     places: tuple[tuple[int, str], ...] = ()
-    """Pairs of an offset in the text and the place of the document that begins there, such as `page 2, box 72 90 520
-    104`.
+    """Pairs: an offset in the text, and the name of the document's place that begins there, such as `page 2, box 72 90
+    520 104`.
     """
 
 
 def search_output(passages: Sequence[Passage], notices: Sequence[str], searched: int) -> str:
-    """Return the record of a search as JSON: passages (best first), notices, and the number of documents searched."""
+    """Return the result of a search as JSON: passages (best first), notices, and the number of searched documents."""
     shown = list(notices[:NOTICES_MAX])
     if len(notices) > len(shown):
         shown.append(f"{len(notices) - len(shown)} more files are left out or read in part")
@@ -72,7 +72,7 @@ PASSAGE_CHARACTERS = 900
 
 
 def found_passage(source: str, title: str, text: str, place: str = "") -> Passage:
-    """Return a passage that a service or a server has found, cut to the limits."""
+    """Return a passage that a search service or an MCP server has found, cut to the limits for passages."""
     text, place = clean_text(text)[:PASSAGE_CHARACTERS_MAX], clean_text(place)[:100]
     language = language_of(text)
     return Passage(
@@ -146,7 +146,7 @@ def _places(lines: Sequence[_Line]) -> tuple[tuple[int, str], ...]:
 
 
 def _short_lines(document: Document) -> Iterator[_Line]:
-    """Yield the lines of a document. A line that is too long for a passage is cut between words."""
+    """Yield the lines of a document. A line that is too long for a passage is divided between words."""
     for position, (number, line) in enumerate(document.lines):
         places = document.places[position] if document.places else ((0, f"line {number}"),) if line.strip() else ()
         rest, at = unicodedata.normalize("NFC", line), 0
@@ -161,7 +161,7 @@ def _short_lines(document: Document) -> Iterator[_Line]:
 
 
 def _places_after(places: tuple[tuple[int, str], ...], at: int) -> tuple[tuple[int, str], ...]:
-    """Return the places of a line's remaining text after an offset.
+    """Return the places in the rest of a line, from an offset on.
 
     The first returned place is the one that contains the offset.
     """

@@ -16,9 +16,9 @@ class McpSearch(Config):
     command: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """The program of the server, with its arguments; empty if `url` is given."""
     environment: tuple[str, ...] = ("PATH", "HOME")
-    """The environment variables of the program. `NAME` is passed on, and `NAME=value` is set."""
+    """The environment variables of the program. `NAME` copies the variable of this process; `NAME=value` sets one."""
     token_variable: str = ""
-    """The environment variable with the bearer token for the address; empty for no token."""
+    """The environment variable that has the bearer token for the address; empty for no token."""
     tool: Annotated[str, Field(min_length=1, max_length=200)]
     """The name of the server's search tool."""
     arguments: Mapping[str, Any] = Field(default_factory=lambda: {"query": "{query}"})

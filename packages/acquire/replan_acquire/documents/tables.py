@@ -1,4 +1,4 @@
-"""Writes the rows of a table as lines of text. Each cell has the name of its column before it.
+"""Writes the rows of a table as lines of text, with the name of the column before each cell.
 
 If a table has no header or has merged cells, the names of its columns are uncertain, and the cells get no names.
 Numbers in such a table are not used (`replan_acquire.quantities.headings`).
@@ -39,15 +39,16 @@ class PlacedRow(NamedTuple):
 
 
 def row_texts(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[tuple[int, str]]:
-    """Return the line numbers and texts that `place_rows` returns, without the places of the cells."""
+    """Return the line numbers and texts of the rows that `place_rows` returns."""
     return [(row.line, row.text) for row in place_rows(rows, caption, merged=merged)]
 
 
 def place_rows(rows: Sequence[Row], caption: str = "", *, merged: bool = False) -> list[PlacedRow]:
     """Return the rows of one table as lines.
 
-    The first rows name the columns if all of their cells are words. `caption` is the line over the table. A caption
-    with a scale or unit is repeated in each row. `merged` tells whether some cells span several columns.
+    The first row names the columns if none of its cells is a number; further rows may add units or parts of names.
+    `caption` is the line over the table. A caption with a scale or unit is repeated in each row. `merged` tells whether
+    some cells span several columns.
     """
     wide = [row for row in rows if sum(map(bool, row[1])) > 1]
     if merged:
@@ -97,7 +98,8 @@ def _is_number(cell: str) -> bool:
 def _names(headers: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of the columns; empty for a column whose name is uncertain.
 
-    If the upper of two rows has gaps, its names may span several columns. Then it is uncertain which columns they span.
+    If there are several header rows and one above the last has gaps, its names may span several columns. It is then
+    uncertain which ones.
     """
     if not headers:
         return []
@@ -133,7 +135,7 @@ def _join_cells(cells: Sequence[str]) -> str:
 
 
 def markdown_lines(lines: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the lines of a Markdown text. In its tables, each cell has the name of its column before it."""
+    """Return the lines of a Markdown text. In its tables, the name of the column is put before each cell."""
     found: list[tuple[int, str]] = []
     place = 0
     while place < len(lines):
@@ -188,12 +190,12 @@ def split_tables(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def _is_narrower(row: Row, before: Row) -> bool:
-    """Return whether a row has at most half as many cells as the row before. Then the row belongs to another table."""
+    """Return whether a row has at most half as many cells as the row before it, and so belongs to another table."""
     return 2 * sum(map(bool, row[1])) <= sum(map(bool, before[1]))
 
 
 def _rows(text: str) -> list[Row]:
-    """Return the rows of CSV with their line numbers. An unreadable row is left out."""
+    """Return the rows of a CSV text with their line numbers, without rows that cannot be read."""
     reader = csv.reader(StringIO(text, newline=""), delimiter=_delimiter(text))
     rows: list[Row] = []
     begins = 1
@@ -213,7 +215,7 @@ def _rows(text: str) -> list[Row]:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that occurs most regularly in the first lines; a comma if there are no lines."""
+    """Return the delimiter that occurs most often in each of the first lines; a comma if there are no lines."""
     first = [line for line in text[:20_000].splitlines() if line.strip()][:10]
     if not first:
         return ","

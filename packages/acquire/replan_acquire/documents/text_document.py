@@ -1,7 +1,7 @@
 """Decodes text documents, and finds their lines, title, language and decimal mark. Pure.
 
-Scripts, styles, comments and struck text of HTML pages are left out. Superscript digits stay superscript. The standard
-library's parser needs quadratic time for some broken pages, so this module finds tags only by their brackets.
+Of HTML pages, scripts, styles, comments and struck-out text are not read. Superscript digits stay superscript. The
+standard library's parser needs quadratic time for some broken pages, so this module finds tags only by their brackets.
 """
 
 import html
@@ -96,7 +96,10 @@ class _Lines:
         self._parts.append(text)
 
     def tag(self, line: int, tag: str) -> None:
-        """Process a tag. The tag of a block ends the current line. Other tags begin a cell or mark a heading."""
+        """Process a tag.
+
+        Process a tag. A tag of a block ends the current line; other tags begin a cell or mark a heading.
+        """
         match = _NAME.match(tag)
         name = match[0] if match else ""
         bare = name.lstrip("/")
@@ -168,7 +171,7 @@ def html_title(page: str) -> str:
 
 
 def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the texts and tags of a page as (line number, "text" or "tag", content)."""
+    """Yield the texts and tags of an HTML page as (line number, "text" or "tag", content)."""
     place, line, lowered = 0, 1, page.lower()
     while place < len(page):
         bracket = page.find("<", place)
@@ -196,10 +199,7 @@ def _pieces(page: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _find_end(page: str, mark: str, position: int) -> int:
-    """Return the offset after the next `mark`.
-
-    Without a further `mark`, return the end of the page, so that no text is searched twice.
-    """
+    """Return the offset after the next `mark`, or the end of the page if there is none."""
     found = page.find(mark, position)
     return len(page) if found < 0 else found + len(mark)
 
@@ -215,7 +215,7 @@ _ODD_SHARE_MAX = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document that has been read."""
+    """The text of a document, and what is known about it."""
 
     name: str
     title: str
@@ -227,17 +227,16 @@ class Document:
     language: str
     """The document's language code, such as `de`; empty if it is unknown."""
     places: tuple[tuple[tuple[int, str], ...], ...] = ()
-    """For each line, pairs of an offset and the place of the file that begins there, such as a cell.
-
-    The field is empty if line numbers are enough.
+    """For each line, pairs: an offset, and the name of the file's place that begins there, such as a cell. Empty if
+    line numbers are enough.
     """
 
 
 def text_document(name: str, content: bytes, *, cut: bool = False) -> tuple[Document | None, str]:
-    """Return the document that the bytes of a file contain, and a notice.
+    """Return the document in the bytes of a file, or None, and a notice.
 
-    The notice says why there is no document, or names an encoding other than UTF-8; otherwise it is empty. `cut` tells
-    whether the file has more bytes than `content`.
+    The notice says why there is no document, or names the encoding if it is not UTF-8; otherwise it is empty. `cut`
+    tells whether the file has more bytes than `content`.
     """
     text, encoding = _decode_text(content, cut=cut)
     if text is None:

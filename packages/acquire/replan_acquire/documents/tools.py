@@ -1,7 +1,7 @@
 """The search tool: searches a folder, a service or an MCP server, and returns the passages as JSON.
 
 The arguments of the tool are `query` (a text) and `limit` (a number). The tool changes nothing. The run records the
-result, and checks quotes against this record. After a crash, a search with a recorded result is not repeated.
+result, and later checks a model's quotes against it. After a crash, a search with a recorded result is not repeated.
 """
 
 import json
@@ -71,7 +71,7 @@ async def _mcp_search_call(
 class _McpSearchCall(PreparedCall):
     call: PreparedCall
     server: str
-    """The source of each result that does not state a source."""
+    """The name of the source for results that state none."""
     limit: int
 
     @property
@@ -89,7 +89,7 @@ class _McpSearchCall(PreparedCall):
 
 
 def read_answer(text: str, server: str) -> Iterator[Passage]:
-    """Yield the passages of an answer: the results in its list.
+    """Yield the passages of a server's answer: the results in its list.
 
     If the answer has no list, its text is divided into passages.
     """
@@ -134,7 +134,7 @@ SEARCH = "search"
 
 
 class SearchPlaces(Config):
-    """The places that a run searches. A folder takes precedence. Without any place, every search finds nothing."""
+    """The places that a run searches. A folder takes precedence. If there is no place, every search finds nothing."""
 
     folder: Annotated[str, Field(max_length=4096)] = ""
     """The absolute path of a folder of documents; empty if there is no folder."""
@@ -151,8 +151,8 @@ def search_tool(
 ) -> Tool:
     """Return the tool that searches the places.
 
-    `threads` tells whether the index is built in a worker thread instead of the event loop. `outside` is the
-    environment of the driver. If a server is a program, it is started in the folder `home`.
+    `threads` tells whether the index is built in a worker thread instead of the event loop. `outside` has the
+    environment variables of the driver. An MCP server that is a program is started in the folder `home`.
     """
 
     @asynccontextmanager
@@ -177,7 +177,7 @@ class _SearchCall(PreparedCall):
     """The query as plain words. No word acts as an operator."""
     limit: int
     threads: bool
-    """Whether the index is built in a worker thread."""
+    """Whether the index is built in a worker thread instead of the event loop."""
 
     async def run(self) -> ToolResult:
         """Search the folder, or the service if there is no folder."""

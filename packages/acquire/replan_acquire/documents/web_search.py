@@ -1,7 +1,8 @@
-"""Searches with a service that has SearXNG's JSON interface. A fault has a code. This module does not retry a search.
+"""Searches with a service that has SearXNG's JSON interface.
 
-The connection goes only to a checked address. The name of a public endpoint must not lead to this machine or into a
-private network. Redirects and proxies are not used, and compressed answers are not read.
+A fault has a code. This module does not retry a search. It connects only to an address that it has checked. The name of
+a public endpoint must not lead to this machine or into a private network. It follows no redirects, uses no proxies, and
+reads no compressed answers.
 """
 
 import json
@@ -24,7 +25,7 @@ _PASSING_STATUSES = frozenset({408, 425, 429})
 
 
 class WebSearchFailed(Exception):
-    """A search failed. `passing` tells whether another try may soon succeed."""
+    """A search failed. `passing` tells whether the same search may succeed soon."""
 
     def __init__(self, code: SearchFault, cause: str, *, passing: bool = False) -> None:
         self.code, self.passing = code, passing
@@ -36,7 +37,7 @@ class _PrivateAddress(OSError):
 
 
 class _CheckedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to the address that it has checked, so a second look-up cannot return another address."""
+    """Connects to the same address that it has checked, so a second look-up of the name cannot lead elsewhere."""
 
     def __init__(self, *, local: bool) -> None:
         self._local = local
@@ -66,7 +67,7 @@ class _CheckedBackend(httpcore2.AsyncNetworkBackend):
 
 
 def is_public(address: str) -> bool:
-    """Return whether an IP address belongs to the public internet. An IPv4 address may be written as IPv6."""
+    """Return whether an IP address belongs to the public internet. This also works for IPv4 addresses in IPv6 form."""
     parsed = ip_address(address.partition("%")[0])
     mapped = parsed.ipv4_mapped or parsed.sixtofour if parsed.version == 6 else None
     parsed = mapped or parsed
@@ -125,7 +126,7 @@ async def _fetch(pool: httpcore2.AsyncConnectionPool, address: str) -> bytes:
 
 
 def read_results(content: bytes, limit: int) -> list[Passage]:
-    """Return the passages in the answer of a service. Raises `WebSearchFailed` for an answer of another form."""
+    """Return the passages in a service's answer. Raises `WebSearchFailed` if the answer has an unexpected form."""
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError):

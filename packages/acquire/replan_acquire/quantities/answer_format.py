@@ -1,7 +1,7 @@
 """The format `quantity` of answers: a number with a unit. Pure.
 
-The schema of an answer may have further keys. `unit` and `short_unit` are the units in which the number may be stated.
-`minimum` and `maximum` are the bounds of the number. `units` declares further units
+The JSON schema of the answer may have further keys. `unit` and `short_unit` are the units in which the number may be
+stated. `minimum` and `maximum` are the bounds of the number. `units` declares further units
 (`replan_acquire.quantities.units.UnitTable`).
 """
 
@@ -32,7 +32,7 @@ def problem(schema: Schema, answer: str) -> str:
 
 
 def read_quantity(schema: Schema, answer: str) -> Quantity | Refusal:
-    """Return the number in an answer, in the unit of the question; or why the answer states no number."""
+    """Return the number in an answer, converted into the unit of the question, or why the answer states no number."""
     unit, table = str(schema.get("unit", "")), UnitTable(schema.get("units", {}))
     read = read_value(answer, unit, table)
     if isinstance(read, Refusal) and "short_unit" in schema:

@@ -1,7 +1,7 @@
 """The calculator evaluates the formulas of fields, in the order of their dependencies, and compares formulas.
 
 If a formula has no result, such as after a division by zero, `calculate` does not raise an error, but returns the
-reason (`Blocked`). Each formula is evaluated once, so the time grows with the length of the formulas.
+reason (`Blocked`). Each formula is evaluated only once, so the time is linear in the length of the formulas.
 """
 
 import itertools
@@ -28,9 +28,9 @@ class Blocked(Value):
 
 
 class FormulaCycle(ValueError):
-    """Formulas that depend on each other in a circle.
+    """Some formulas form a cycle of dependencies.
 
-    `path` lists the fields of the circle, with the first field again at the end.
+    `path` lists the fields of the cycle, with the first field again at the end.
     """
 
     def __init__(self, path: tuple[str, ...]) -> None:
@@ -39,9 +39,9 @@ class FormulaCycle(ValueError):
 
 
 def calculation_order(formulas: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the fields that have formulas, each after the fields that its formula needs.
+    """Return the paths of the fields in `formulas`, each after the fields that its formula needs.
 
-    Fields that do not depend on each other keep the given order.
+    Fields that do not depend on each other keep the order of `formulas`.
 
     Raises:
         FormulaCycle: fields need each other.
@@ -63,7 +63,7 @@ def calculation_order(formulas: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def calculate(formula: str, unit: str, values: Mapping[str, Quantity], table: UnitTable) -> Quantity | Blocked:
-    """Return the value of a formula in a unit, or why it has no value. `values` has the known values of the names."""
+    """Return the value of a formula in a unit, or why it has no value. `values` has the known values by name."""
     try:
         parsed = parse_formula(formula)
     except FormulaUnreadable as error:
@@ -144,7 +144,7 @@ def parse_check(text: str) -> ParsedCheck:
 
 
 def check_dimensions(text: str, units: Mapping[str, str], table: UnitTable) -> str:
-    """Return why the units of a check do not fit, in one line; empty if they fit."""
+    """Return why the units of the two formulas of a check cannot be compared, in one line; empty if they can."""
     try:
         check = parse_check(text)
         values = {name: Measure(1.5, 1.5, table.unit(units[name]).dimensions) for name in check.names}
@@ -162,7 +162,7 @@ def check_dimensions(text: str, units: Mapping[str, str], table: UnitTable) -> s
 
 
 def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> Truth | Blocked:
-    """Return whether a check holds for the known values, or why this is not known."""
+    """Return whether a check is true for `values`, or why this cannot be calculated."""
     try:
         check = parse_check(text)
     except FormulaUnreadable as error:
@@ -181,7 +181,10 @@ def check_holds(text: str, values: Mapping[str, Quantity], table: UnitTable) -> 
 
 
 def _truth(left: Measure, comparison: Comparison, right: Measure) -> Truth:
-    """Compare two ranges. Numbers that differ by less than a billionth of their size are treated as equal."""
+    """Compare two ranges.
+
+    Compare two ranges. Numbers that differ by less than a billionth of their size count as equal.
+    """
     slack = _TOLERANCE * max(abs(left.low), abs(left.high), abs(right.low), abs(right.high))
     if comparison == "==":
         apart = left.low > right.high + slack or right.low > left.high + slack
@@ -206,15 +209,15 @@ class FormulaProblem:
     """The path of the field that has the formula."""
     cause: str
     hint: str = ""
-    """The next step in one line, or an empty text."""
+    """What a person can do, in one line; may be empty."""
 
 
 def check_formulas(
     formulas: Mapping[str, str], units: Mapping[str, str], table: UnitTable
 ) -> tuple[FormulaProblem, ...]:
-    """Return every problem of the formulas, in their order; empty if they can be calculated.
+    """Return every problem of the formulas, in their order; empty if all formulas can be calculated.
 
-    `units` has the unit of every field of the profile. Problems of a unit itself are not reported here.
+    `units` has the unit of every field of the profile. If a unit itself is not valid, this is not reported here.
     """
     if len(formulas) > FORMULAS_MAX:
         return (FormulaProblem(next(iter(formulas)), f"the profile has more than {FORMULAS_MAX} formulas"),)
@@ -244,8 +247,8 @@ def check_formulas(
 def _dimension_problem(formula: Formula, unit: str, units: Mapping[str, str], table: UnitTable) -> str:
     """Return the error in the dimensions of a formula; empty if there is no error, or if a unit is unknown.
 
-    The formula is evaluated with a different positive number for each field. An error is returned only if it occurs for
-    all values, as with a division by `a - a`.
+    The formula is evaluated once, with a different positive number for each field. Only errors that occur for all
+    values are returned, such as a division by `a - a`.
     """
     try:
         values = {
@@ -264,5 +267,5 @@ def _dimension_problem(formula: Formula, unit: str, units: Mapping[str, str], ta
 
 
 def _irrational() -> Iterator[float]:
-    """Yield numbers above 1 that make a sum or difference of zero practically impossible."""
+    """Yield numbers between 1 and 2 whose sums and differences are practically never zero."""
     return (1 + (number * 0.6180339887498949) % 1 for number in itertools.count(1))

@@ -175,9 +175,10 @@ _OF_MANY: Mapping[Function, Callable[[Sequence[Measure]], Measure]] = {
 
 
 def evaluate(node: Node, values: Mapping[str, Measure]) -> Measure:
-    """Return the value of a part of a formula. All names in this part must have values.
+    """Return the value of a part of a formula.
 
-    Raises `Blockage` if the part has no value.
+    `values` must have a value for each name in this part. Raises `Blockage` if the part has no value, such as after a
+    division by zero.
     """
     match node:
         case Number(value=value):

@@ -1,4 +1,4 @@
-"""Reads the units and scales before a number: in the name of its column, the caption of its table, or its sentence.
+"""Reads the unit and the scale before a number: in its column's name, its table's caption, or its sentence.
 
 A row of a table is written as `name: cell | name: cell`. The row begins with `(merged cells) |` if it is uncertain
 which name belongs to which cell (`replan_acquire.documents.tables`).
@@ -17,11 +17,11 @@ MERGED = "(merged cells)"
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The unit and the scale that a heading states for the numbers below it."""
+    """The unit and the scale (such as thousands) that a heading states for the numbers below it."""
 
     units: tuple[str, ...] = ()
     factor: float = 1.0
-    """The factor by which the heading multiplies a number."""
+    """The factor that the heading's scale stands for, such as 1000."""
     doubt: str = ""
     """Why the heading is not understood; empty if it is understood."""
     start: int = -1
@@ -60,7 +60,8 @@ _MONEY_PREFIXES = {"k": 1e3, "M": 1e6}
 def heading_before(text: str, start: int, table: UnitTable, language: str = "") -> Heading:
     """Return the heading that applies to the number at the offset `start`.
 
-    The heading is in the name of the number's column and in the table's caption, or else in the number's sentence.
+    In a table, it is made from the name of the number's column and the table's caption. In other text, it is read from
+    the number's sentence.
     """
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", start) if "\n" in text[start:] else len(text)
@@ -92,7 +93,7 @@ def _is_named(own: str) -> bool:
 
 
 def _row_names_it(line: str, position: int) -> bool:
-    """Return whether a row consists of a name and one value, or the number's cell also has a unit."""
+    """Return whether a row has only a name and this number, or the number's cell has letters or a sign such as `€`."""
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     end = line.find("|", position)
     own = line[line.rfind("|", 0, position) + 1 : len(line) if end < 0 else end].strip()
@@ -102,7 +103,7 @@ def _row_names_it(line: str, position: int) -> bool:
 
 
 def _caption(text: str, line_start: int, line: str, table: UnitTable, language: str) -> Heading:
-    """Return the heading in a caption: the row's first cell if it is in parentheses, else the line over the table."""
+    """Return the heading in a caption: the row's first cell if it is in parentheses, or else the line above the table."""
     first = line.split("|", 1)[0].strip()
     if first.startswith("(") and first.endswith(")"):
         return _read_heading(first[1:-1], table, language, sentence=False, at=line_start)
@@ -138,7 +139,7 @@ def _read_heading(head: str, table: UnitTable, language: str, *, sentence: bool,
 
 
 def _read_part(part: str, table: UnitTable, language: str) -> Heading:
-    """Return the scale and the unit in a part of a heading; an empty heading if the part states neither."""
+    """Return the scale and the unit that a part of a heading states; an empty `Heading` if it states neither."""
     text = _LEADING.sub("", part.strip().removesuffix(":").strip())
     factor: float = 1.0
     units: tuple[str, ...] = ()
@@ -172,9 +173,9 @@ def quote_text(text: str) -> str:
 def _scale(
     text: str, position: int, table: UnitTable, language: str, *, money: bool
 ) -> tuple[int, tuple[float, ...]] | None:
-    """Return the end of a scale word and the factors that it may mean; None if there is no scale word.
+    """Return the offset after a scale word, and the factors that the word may mean; None if there is no scale word.
 
-    A single letter is a scale only beside a currency.
+    One or two characters are a scale only beside a currency.
     """
     end, factors = scale_at(text, position, money=True, language=language)
     if end == position:

@@ -1,7 +1,7 @@
-"""Arithmetic of ranges with dimensions. The range of a result contains all values that the inputs allow.
+"""Arithmetic of ranges with dimensions.
 
-Inputs are treated as independent of each other. So a name that a formula has twice can make a range wider than
-necessary, but never narrower.
+The range of a result contains all values that the inputs allow. Each use of an input is treated as independent. So if a
+name occurs twice in a formula, the range can be wider than necessary, but never narrower.
 """
 
 import math
@@ -30,7 +30,7 @@ class BlockCode(StrEnum):
 
 
 class Blockage(ArithmeticError):
-    """A step of a calculation has no result."""
+    """The error of a step of a calculation that has no result."""
 
     def __init__(self, code: BlockCode, message: str) -> None:
         self.code = code
@@ -58,7 +58,7 @@ def _check_measure(values: Sequence[float], dimensions: Dimensions) -> Measure:
 
 
 def describe(dimensions: Dimensions) -> str:
-    """Return dimensions as text for messages, such as `EUR/meter**2`; `a plain number` if there are none."""
+    """Return dimensions as text for messages, such as `EUR/meter**2`, or `a plain number` if there are none."""
     above = "*".join(_factor(name, power) for name, power in dimensions if power > 0)
     below = "*".join(_factor(name, -power) for name, power in dimensions if power < 0)
     if not below:
@@ -71,7 +71,7 @@ def _factor(name: str, power: float) -> str:
 
 
 def check_same(first: Dimensions, second: Dimensions, verb: str) -> None:
-    """Raise `Blockage` unless both dimensions are the same. `verb` is the verb of the message, such as `adds`."""
+    """Raise `Blockage` if the dimensions differ. `verb` is the verb of its message, such as `adds`."""
     if first == second:
         return
     here, there = (sorted(name for name, _ in side if name in CODES) for side in (first, second))

@@ -1,8 +1,8 @@
 """Numerals: written numbers, the scale words beside them, and the decimal mark of a document.
 
 `1.234` is about one in an English text, but over a thousand in a Portuguese text. If all unambiguous numbers of a
-document use the same mark, it is the document's decimal mark. If they use both marks, the document has no decimal mark.
-A document without unambiguous numbers has the decimal mark of its language.
+document use the same decimal mark, it is the mark of the document. If some use a point and others a comma, the document
+has no mark. A document without unambiguous numbers has the decimal mark of its language.
 """
 
 import re
@@ -28,10 +28,13 @@ _DATES = re.compile(
 
 
 class Readings(NamedTuple):
-    """The meanings of a numeral with each decimal mark. The meanings are equal if the numeral is unambiguous."""
+    """The two meanings of a numeral: with a decimal point, and with a decimal comma.
+
+    They are equal if the numeral is unambiguous.
+    """
 
     point: float
-    """The number if the decimal mark is a point."""
+    """The meaning if the decimal mark is a point."""
     comma: float
     mark: DecimalMark = ""
 
@@ -42,9 +45,9 @@ class Readings(NamedTuple):
 
 
 def fold(text: str) -> str:
-    """Return a text of the same length with digits, minus signs and full-width letters in ASCII.
+    """Return a text in which digits, minus signs and full-width letters are replaced by their ASCII characters.
 
-    Each character of a date becomes `_`.
+    Each character of a date becomes `_`. The length stays the same.
     """
     folded = text if text.isascii() else "".join(map(_fold_character, text))
     return _DATES.sub(lambda match: "_" * len(match[0]), folded)
@@ -95,7 +98,7 @@ def _certain(value: float, mark: DecimalMark) -> Readings:
 
 
 def _read_mixed_marks(numeral: str, marks: list[str]) -> Readings | None:
-    """Return the reading of a numeral with both marks.
+    """Return the meaning of a numeral that contains points and commas; None if it is not a number.
 
     The last mark precedes the decimals, and the other mark separates thousands.
     """
@@ -111,7 +114,7 @@ def _read_mixed_marks(numeral: str, marks: list[str]) -> Readings | None:
 def _groups(numeral: str, mark: str) -> bool:
     """Return whether a mark separates groups of three digits.
 
-    Before the last group, groups of two are allowed (India).
+    Groups of two before the last group are also allowed, as in India.
     """
     first, *rest = numeral.split(mark)
     sizes = [len(group) for group in rest]
@@ -161,7 +164,7 @@ _LONG_SCALE = frozenset({"de", "es", "fr", "it", "nl", "pl", "pt"})
 
 
 def scale_at(text: str, start: int, *, money: bool, language: str) -> tuple[int, tuple[float, ...]]:
-    """Return the end of the scale word at an offset, and its possible factors. Return (start, (1,)) for no scale word.
+    """Return the offset after the scale word at `start`, and its possible factors; `(start, (1,))` for no scale word.
 
     If the number is not an amount of money, `k` and `M` are scales only directly after it, because `5 m` is a length.
     The letters `m`, `B` and `T` are scales only for money.
@@ -229,8 +232,8 @@ _NOT_DECIMAL = re.compile(
 def decimal_mark(text: str, language: str = "") -> DecimalMark:
     """Return the decimal mark of a document.
 
-    The mark is empty if the numbers contradict each other, or if it is unknown. `language` is a code such as `pt` or
-    `de-CH`; empty if it is unknown.
+    The result is empty if the numbers contradict each other, or if they and the language do not show the mark.
+    `language` is a code such as `pt` or `de-CH`; empty if unknown.
     """
     votes = _find_marks(text[:EVIDENCE_MAX])
     if votes:
@@ -259,7 +262,7 @@ def mark_of_language(language: str) -> DecimalMark:
 
 
 def language_of(text: str) -> str:
-    """Return the language of a text, judged by its small words; empty if the text is too short or not clear."""
+    """Return the language of a text, recognised by frequent words; empty if they are too few or not clear."""
     counts: Counter[str] = Counter()
     for word, count in Counter(match[0].lower() for match in _LETTER_RUN.finditer(text[:EVIDENCE_MAX])).items():
         for language, words in _LANGUAGE_WORDS.items():

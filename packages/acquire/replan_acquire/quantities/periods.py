@@ -1,4 +1,7 @@
-"""Finds the year, or the range of years, that a quantity in a text is about: in its row, sentence or heading. Pure."""
+"""Finds the year, or the range of years, that a quantity in a text is about.
+
+It searches the quantity's row, sentence and headings. Pure.
+"""
 
 import re
 from collections.abc import Iterator
@@ -24,8 +27,8 @@ def period_of(text: str, start: int, end: int, title: str = "") -> str:
     """Return the year, or the range of years, of the quantity between two offsets; empty if no year is stated.
 
     These parts are searched in order: the column's name, the row, the clause, the sentence, the line above the table,
-    the heading above, the title. The first part that names a year decides. If this part names several years, the result
-    is empty.
+    the heading above, the title. The first part that contains a year decides. If this part contains several years, the
+    result is empty.
     """
     for years in _nearest(text, start, end, title):
         found = dict.fromkeys(years)
@@ -81,7 +84,7 @@ def _loose(text: str) -> Iterator[str]:
 
 
 def _marked_years(text: str, begins: int, ends: int, start: int, end: int) -> Iterator[str]:
-    """Yield the years in a part of a sentence that follow a word for time or a mark such as a comma.
+    """Yield those years in a part of a sentence that follow a word such as `in` or a mark such as a comma.
 
     The years of dates are yielded too.
     """

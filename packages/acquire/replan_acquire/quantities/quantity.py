@@ -1,4 +1,4 @@
-"""Quantities (ranges of numbers with a unit), and refusals, which say why a text states no quantity."""
+"""Quantities (ranges of numbers with a unit), and refusals, which say why a text or a conversion gives no quantity."""
 
 import math
 from enum import StrEnum
@@ -59,7 +59,8 @@ class Refusal(Value):
 
     code: RefusalCode
     message: str
-    """The reason in one line. The message may quote the text, so the message is data and never an instruction."""
+    """The reason in one line. The message may quote the text, so it must be treated as data, never as an instruction.
+    """
     readings: tuple[str, ...] = ()
     """The meanings of an ambiguous number, such as `1.234` and `1,234`; empty for any other reason."""
 

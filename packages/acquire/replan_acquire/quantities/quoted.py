@@ -1,7 +1,7 @@
 """Reads the quantity that a quote states. Pure.
 
-A model only says which number of a quote it means, and cannot change the number. The whole quantity is read from the
-source around the quote. Only the source decides what an ambiguous number means.
+A model only shows which number of a quote it means; it cannot change the number. The whole quantity is read from the
+source's text around the quote. If a number is ambiguous, only the source decides what it means.
 """
 
 import math
@@ -22,10 +22,10 @@ VALUE_CHARACTERS_MAX = 500
 
 
 def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = "") -> Quantity | Refusal:
-    """Return the only value that a text states, in `unit`; or why there is not exactly one value.
+    """Return the only quantity that a text states, in `unit`, or why it does not state exactly one.
 
-    A number without a unit is taken as a number in `unit`. `mark` is the decimal mark of the text's writer; empty if it
-    is unknown.
+    A number without a unit counts as a number in `unit`. `mark` is the decimal mark that the text's writer uses; empty
+    if unknown.
     """
     if len(text) > VALUE_CHARACTERS_MAX:
         return Refusal(code=RefusalCode.TOO_LONG, message=f"the text has more than {VALUE_CHARACTERS_MAX} characters")
@@ -57,9 +57,9 @@ def read_value(text: str, unit: str, table: UnitTable, *, mark: DecimalMark = ""
 def _without_unit(
     text: str, whole: Whole, low: float, high: float, *, unit: str, table: UnitTable
 ) -> Quantity | Refusal:
-    """Return the value of a text that has no known unit.
+    """Return the quantity of a number without a known unit, in `unit`.
 
-    The text is refused if words after the number may be an unknown unit.
+    If words after the number may be an unknown unit, return a refusal.
     """
     rest = text[whole.end :].strip(" \u00a0.!")
     if rest:
@@ -117,12 +117,12 @@ def find_quoted_value(
     table: UnitTable,
     declared: Mapping[str, str] | None = None,
 ) -> Found | Refusal:
-    """Return the quantity to which a quote and a value refer, in the unit `wanted`, or why there is none.
+    """Return the quantity that a quote and a value mean, in the unit `wanted`, or why they mean none.
 
-    `source` has the text that the quote comes from. `spans` are the offsets of the quote in the text, one pair for each
-    place of the quote. `value` is the value from the model. One end of a range is enough, and a percentage may be given
-    as a fraction. `unit` is the unit from the model, which is used only if the source leaves a rate out. `wanted` is
-    the unit of the field. `table` has the units, and `declared` has the profile's own units.
+    `source` has the text that contains the quote. `spans` are the start and end of each occurrence of the quote in the
+    text. `value` is the value from the model. It may be one end of a range, or a fraction instead of a percentage.
+    `unit` is the unit from the model, which is used only if the source does not state a rate. `wanted` is the unit of
+    the field. `table` has all units, and `declared` has the profile's own units.
     """
     if any(end - start > QUOTE_CHARACTERS_MAX for start, end in spans) or len(value) + len(unit) > VALUE_CHARACTERS_MAX:
         return Refusal(code=RefusalCode.TOO_LONG, message="the quote or the value is too long")
@@ -184,7 +184,7 @@ class _Reader:
         return Found(read.model_copy(update={"unit": self.wanted}), whole.start, whole.end)
 
     def _contradiction(self, text: str, whole: Whole, form: UnitForm) -> str:
-        """Return why the sentence contradicts the rates that a quantity leaves out; empty if it does not."""
+        """Return a message if a quantity states no rate and its sentence states another rate; otherwise an empty text."""
         if not form.left_out:
             return ""
         units, unknown = other_rates(text, whole, self.table)
@@ -196,7 +196,7 @@ class _Reader:
         return ""
 
     def _same_thing(self, one: str, other: str) -> bool:
-        """Return whether two units are the same rate. Two different units of time are different rates."""
+        """Return whether two units of rates can mean the same. Two different units of time cannot."""
         return one == other or (one not in TIME_UNITS and self.table.same_kind(one, other))
 
 
@@ -205,7 +205,7 @@ def _words(text: str, whole: Whole) -> str:
 
 
 def _is_in_text(text: str, start: int, end: int, spans: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a quote contains a part of the text. The point of an abbreviation at the end may be missing."""
+    """Return whether a quote contains the text from `start` to `end`, apart from a point at the end."""
     end -= text[end - 1 : end] == "."
     return any(first <= start and end <= last for first, last in spans)
 
@@ -217,7 +217,7 @@ def _refuse_cut_number(text: str, start: int, end: int) -> Refusal:
 
 
 def _names(value: str, given: list[WrittenNumber], text: str, number: WrittenNumber) -> bool:
-    """Return whether a value refers to a number of the text: both have the same written digits, or the same size."""
+    """Return whether a model's value means a number of the text, because both have the same digits or the same size."""
     digits = fold(value).strip()
     written = fold(text[number.start : number.end])
     if digits and re.search(rf"(?<![\d.,]){re.escape(digits)}(?![\d]|[.,]\d)", written) and digits[-1:].isdigit():

@@ -1,8 +1,8 @@
-"""The forms in which documents write a unit, products of units, and rates. Pure.
+"""Reads units as documents write them: shortened units, products of units, and rates. Pure.
 
-A rate is a unit after "per". Documents leave rates out: they write "2,400 EUR per year" for a spend in
+A rate is a unit after "per". Documents often do not write all rates: they write "2,400 EUR per year" for a spend in
 EUR/customer/year, and "2,400 EUR" for an annual spend. A counted unit, such as `customer`, is declared by a profile,
-and no other unit can be converted into it.
+and does not convert into any other unit.
 """
 
 import itertools
@@ -37,9 +37,10 @@ def _short_forms(unit: str, declared: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def with_words(declared: Mapping[str, str], words: Iterable[str]) -> dict[str, str]:
-    """Return the units of a profile, and the nouns after `per` in the words of a field as units with the value 1.
+    """Return the units of a profile.
 
-    A field that is called `visits per person` is per person, even if the profile declares no unit `person`.
+    Add each noun after `per` in the words of a field, as a unit with the value 1. For example, the field `visits per
+    person` adds `person`, if the profile does not declare it.
     """
     units, table = dict(declared), UnitTable(declared)
     for text in words:
@@ -54,9 +55,9 @@ class UnitForm(NamedTuple):
     """The form in which a source writes a wanted unit."""
 
     unit: str
-    """The unit in the source's form; empty if the source writes no unit."""
+    """The unit as the source writes it; empty if the source writes no unit."""
     target: str
-    """The wanted unit without the parts that the source leaves out. `unit` converts into this target."""
+    """The wanted unit without the parts that the source does not write. `unit` converts into this target."""
     left_out: tuple[str, ...] = ()
     rates: tuple[str, ...] = ()
 
@@ -66,8 +67,8 @@ def find_form(
 ) -> "UnitForm | Refusal":
     """Return the form in which a source writes a wanted unit, or why the source's unit does not fit.
 
-    A source may leave counted units out. A source may leave out another rate only if the unit `given` by a model or a
-    profile has that rate. A number without a unit is a count or a plain number.
+    A source need not write counted units. A source need not write another rate either, if `given`, the unit from a
+    model or a profile, has that rate. A number without a unit can only be a count or a plain number.
     """
     names = _names(wanted)
     short = drop_counted_units(wanted, declared)
@@ -176,7 +177,7 @@ class Rates:
     text: str = ""
     """The rates as the end of a unit, such as `/(GB)/(month)`; empty if there are no rates."""
     factor: float = 1.0
-    """The factor of the number, such as 0.01 for `per 100`."""
+    """The factor by which the rates multiply the number, such as 0.01 for `per 100`."""
     doubt: str = ""
 
 
@@ -199,15 +200,15 @@ def product_at(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 
 
 def _may_follow(unit: str, start: int, following: UnitTerm) -> bool:
-    """Return whether a word of time after a space multiplies a unit, as in `GB month`.
+    """Return whether a unit of time after a space multiplies a unit, as in `GB month`.
 
-    The word multiplies the unit if the word is not a symbol, and the unit is not a unit of time.
+    This is so if the text has at least three letters there, and the first unit is not a unit of time.
     """
     return unit not in TIME_UNITS and following.end - start > 2
 
 
 def rates_at(text: str, position: int, table: UnitTable, mark: DecimalMark = "", language: str = "") -> Rates:
-    """Return the rates that follow a quantity, which ends at an offset in the text."""
+    """Return the rates that follow a quantity in the text. `position` is the offset after the quantity."""
     end, units, factor = position, "", 1.0
     for _ in range(RATES_MAX):
         found = _rate(text, end, table, mark, language, joined=bool(units))

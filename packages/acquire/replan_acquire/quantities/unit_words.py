@@ -1,6 +1,6 @@
 """Words for units in English, German, French, Spanish and Portuguese, in addition to the names of pint.
 
-A word may mean a multiple of a unit. For example, a quarter is three months.
+A word may mean a multiple of a unit: for example, a quarter is three months.
 """
 
 import itertools
@@ -12,7 +12,7 @@ from replan_acquire.quantities.units import CODES, UnitTable, UnitUnreadable, is
 
 
 class UnitTerm(NamedTuple):
-    """The meaning of a word at an offset of a text, which is `factor` times `unit`."""
+    """The meaning of a word in a text, which is `factor` times `unit`. The word ends at the offset `end`."""
 
     end: int
     factor: float
@@ -129,16 +129,13 @@ def unit_word(text: str, position: int, table: UnitTable) -> UnitTerm | None:
 
 
 def _continues(text: str, end: int) -> bool:
-    """Return whether a word continues after an offset, such as `kmh` after `km`."""
+    """Return whether the word that contains an offset continues after it, as `kmh` does after `km`."""
     after = text[end : end + 1]
     return after.isalnum() or after == "_"
 
 
 def _phrase(text: str, position: int, table: UnitTable) -> UnitTerm | None:
-    """Return the unit that the two or three words at an offset mean; None if they mean no unit.
-
-    The unit is a declared unit, such as `charging points`, or a known unit.
-    """
+    """Return the unit that the words at an offset mean together, such as `charging points`; None if they mean none."""
     words = list(_WORD.finditer(text, position, position + 60))
     for count in (3, 2):
         phrase = words[:count]

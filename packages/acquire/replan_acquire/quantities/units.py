@@ -1,8 +1,8 @@
-"""Units and currencies: what a unit such as `EUR/(kWh*month)` measures, how large it is, and conversions.
+"""Units and currencies: the dimensions and the size of a unit such as `EUR/(kWh*month)`, and conversions.
 
 Physical units are the units of pint. A currency (ISO 4217) is a unit of its own that never converts. If a calculation
-needs an exchange rate, the rate is a field with a unit such as `USD/EUR`. A profile declares further units, such as
-`apartment`. A declared unit converts into others only if its declaration says so.
+needs an exchange rate, the profile has a field for it, with a unit such as `USD/EUR`. A profile can declare further
+units, such as `apartment`. A declared unit converts into another unit only if its declaration says so.
 """
 
 import re
@@ -81,7 +81,7 @@ MINOR: Mapping[str, tuple[str, ...]] = {
 
 
 def find_currencies(text: str) -> tuple[str, ...]:
-    """Return the currencies that a sign or a code may mean; empty if it means no currency."""
+    """Return the currencies that a sign such as `$`, or a code, may mean; empty if it means no currency."""
     return (text,) if text in CODES else SIGNS.get(text, ())
 
 
@@ -99,7 +99,7 @@ class UnitUnreadable(ValueError):
 
 
 def unit_names(text: str) -> Mapping[str, int]:
-    """Parse the text of a unit into names with exponents. An empty text and `1` have no names.
+    """Parse the text of a unit into names with exponents. For an empty text or `1`, the result is empty.
 
     Raises:
         UnitUnreadable: the text is too long, or is not names joined by `*`, `/`, `per`, `**` and parentheses.
@@ -202,7 +202,7 @@ class Unit:
     dimensions: Dimensions = ()
 
     def times(self, other: "Unit", exponent: int = 1) -> "Unit":
-        """Return the product with a power of another unit. Raises `UnitUnreadable` for a factor over `FACTOR_MAX`."""
+        """Multiply this unit by a power of another unit. Raises `UnitUnreadable` if the factor exceeds `FACTOR_MAX`."""
         total = dict(self.dimensions)
         for name, power in other.dimensions:
             total[name] = total.get(name, 0) + power * exponent
@@ -218,8 +218,8 @@ class Unit:
 class UnitTable:
     """The units that one profile may use.
 
-    `declared` maps a name to its meaning. An empty text declares a unit that converts into no other unit. Any other
-    text is a number, which a known unit may follow, such as `12` or `24 hour`.
+    `declared` maps the name of each of the profile's own units to its meaning. An empty meaning declares a unit that
+    converts into no other unit. Any other meaning is a number, or a number and a known unit, such as `12` or `24 hour`.
     """
 
     def __init__(self, declared: Mapping[str, str] | None = None) -> None:
@@ -264,7 +264,7 @@ class UnitTable:
         return known
 
     def same_kind(self, first: str, second: str) -> bool:
-        """Return whether two texts are units that convert into each other."""
+        """Return whether both texts are units and can be converted into each other."""
         try:
             return self.unit(first).dimensions == self.unit(second).dimensions
         except UnitUnreadable:
@@ -303,7 +303,10 @@ class UnitTable:
         return f"{source or 'a plain number'} cannot be converted into {target or 'a plain number'}"
 
     def _named(self, name: str, depth: int) -> Unit:
-        """Return the unit of one name. Declared units come first, then shares, currencies and the units of pint."""
+        """Return the unit that one name means.
+
+        The name is looked up among declared units, shares, currencies and the units of pint, in this order.
+        """
         if (declared := self._declared_name(name)) is not None:
             return self._definition(declared, depth)
         if name in _SHARES:
@@ -319,7 +322,7 @@ class UnitTable:
         raise UnitUnreadable(f"{name!r} is not a known unit")
 
     def declared(self, word: str) -> str:
-        """Return the declared unit that a word names; empty if it names no unit.
+        """Return the name of the declared unit that a word means; empty if it means none.
 
         The word may be in lower or upper case, singular or plural.
         """
@@ -366,7 +369,7 @@ def _currency(name: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def _physical(name: str) -> Unit | None:
-    """Return a unit of pint; None if pint has no such unit.
+    """Return the physical unit that pint knows by this name; None if pint knows none.
 
     Raises `UnitUnreadable` for a scale with an offset, such as degrees Celsius.
     """
@@ -391,7 +394,7 @@ def _physical(name: str) -> Unit | None:
 
 @lru_cache(maxsize=4096)
 def is_written_name(name: str) -> bool:
-    """Return whether people write a unit of pint by this name, such as `kWh`, but not `cars` (centi-ares)."""
+    """Return whether people use this name for a unit of pint: true for `kWh`, but not for `cars` (centi-ares)."""
     if _physical_or_none(name) is None:
         return False
     prefix, unit, suffix = _registry().parse_unit_name(name)[0]

@@ -1,7 +1,8 @@
-"""Reads the whole quantity that a number of a text belongs to: number, scale, currency, unit and rates. Pure.
+"""Reads the whole quantity to which a number in a text belongs: number, scale, currency, unit and rates. Pure.
 
-A rate is a unit after "per", such as `month` in `20 EUR per month`. Words beside the number may not be readable as a
-part of the quantity, such as `for a family of four`. The quantity is then doubtful, and its number is not used.
+A rate is a unit after "per", such as `month` in `20 EUR per month`. If the words beside the number cannot be read as a
+part of the quantity, such as `for a family of four`, the quantity is doubtful. The number of a doubtful quantity is not
+used.
 """
 
 import re
@@ -87,13 +88,13 @@ class Whole:
     end: int
     """The offset at which the quantity ends, including its rates."""
     units: tuple[str, ...] = ()
-    """The possible units. There are several if a currency sign may mean several currencies, and none if no unit is
-    written.
+    """The possible units. There are several if a currency sign may mean several currencies. There are none if no unit
+    is written.
     """
     factor: float = 1.0
     """The factor by which the number is multiplied, such as 0.01 for `per 100 km`."""
     offset: float = 0.0
-    """The number that is added after the multiplication: the zero of a temperature scale, in kelvin."""
+    """The number that is added after the multiplication; only for temperatures, to convert them into kelvin."""
     doubt: str = ""
 
     @property
@@ -102,7 +103,7 @@ class Whole:
         return self.factor == 1.0 and self.offset == 0.0
 
     def quantity(self, low: float, high: float, unit: str) -> "Quantity | Refusal":
-        """Return the quantity in one of its units. `low` and `high` are the written bounds."""
+        """Return the quantity in `unit`, which is one of its units. `low` and `high` are the bounds as written."""
         ends = [end if self.plain else tidy(end * self.factor + self.offset) for end in (low, high)]
         if max(map(abs, ends)) > MAGNITUDE_MAX:
             return Refusal(code=RefusalCode.OUT_OF_RANGE, message=f"the number is over {MAGNITUDE_MAX:g}")
@@ -112,7 +113,7 @@ class Whole:
 def whole_quantity(
     text: str, number: WrittenNumber, table: UnitTable, *, mark: DecimalMark = "", language: str = ""
 ) -> Whole:
-    """Return the whole quantity that a number of a text belongs to."""
+    """Return the whole quantity to which a number in a text belongs."""
     head = heading_before(text, number.start, table, language)
     end, units, factor, offset = _own_unit(text, number, table)
     core_end, noun = end, ""
@@ -167,18 +168,18 @@ def _own_unit(text: str, number: WrittenNumber, table: UnitTable) -> tuple[int, 
 
 
 def _is_minor(text: str, match: "re.Match[str]") -> bool:
-    """Return whether a short word is a minor unit.
+    """Return whether a word is a hundredth of a currency, such as `cents`.
 
-    `p` is a minor unit only directly after its number, or before a rate.
+    `p` counts only directly after its number, or before a rate.
     """
     attached = not match[0][:1].isspace()
     return match["word"] != "p" or attached or text[match.end() : match.end() + 5].lstrip().startswith(("/", "per"))
 
 
 def _counted_words(text: str, end: int) -> tuple[int, str]:
-    """Return the end of the nouns after a number, and the nouns (at most three).
+    """Return the offset after the nouns that follow a number, and the nouns (at most three).
 
-    The number may count the things that the nouns name.
+    They may name the things that the number counts.
     """
     place, words = end, []
     for _ in range(3):
@@ -191,7 +192,7 @@ def _counted_words(text: str, end: int) -> tuple[int, str]:
 
 
 def _doubt(text: str, number: WrittenNumber, core_end: int, end: int, rates: str, *, spaced: bool, money: bool) -> str:
-    """Return why the words beside a number make it doubtful; empty if the number is not doubtful."""
+    """Return why the words beside a number make its quantity doubtful; empty if they do not."""
     if rates:
         return f"{rates!r} cannot be read"
     if number.spaced and not spaced:
@@ -221,9 +222,9 @@ def _sentence_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def other_rates(text: str, whole: Whole, table: UnitTable) -> "tuple[list[str], list[str]]":
-    """Return the other rates in a quantity's sentence: their units, and the words after `per` that are not units.
+    """Return the rates elsewhere in a quantity's sentence: their units, and words after `per` that are not units.
 
-    If a quantity leaves its rate out, its sentence must not name another rate.
+    If a quantity does not state its rate, its sentence must not state another rate.
     """
     begins, ends = _sentence_around(text, whole.start, whole.end)
     units: list[str] = []

@@ -1,4 +1,4 @@
-"""Finds the numbers of a text, and ranges of them, with the sign, scale word, percent sign and currency beside each."""
+"""Finds the numbers and ranges of numbers in a text, each with its sign, scale word, percent sign and currency."""
 
 import itertools
 import re
@@ -41,15 +41,15 @@ class WrittenNumber:
     end: int
     """The offset at which the number ends, including its scale word, percent sign or currency."""
     readings: tuple[tuple[float, float], ...]
-    """The meanings as (low, high); several meanings if the number is ambiguous."""
+    """The possible meanings, each as (low, high). There are several if the number is ambiguous."""
     currencies: tuple[str, ...] = ()
     """The currencies that the sign or code may mean; empty if no currency is written."""
     share: str = ""
-    """`percent` or `permille` if the sign is written; otherwise empty."""
+    """`percent` or `permille` if the text has this sign or word after the number; otherwise empty."""
     scaled: bool = False
-    """Whether a scale word or a power of ten is written."""
+    """Whether the text has a scale word or a power of ten after the number."""
     spaced: bool = False
-    """Whether plain spaces separate the thousands in an English text. Then the text may state two numbers."""
+    """Whether the number is from an English text and has plain spaces in it, so that it may be two numbers."""
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def find_numbers(text: str, mark: DecimalMark = "", language: str = "") -> list[
     """Return the numbers of a text, in their order.
 
     `mark` and `language` (a code such as `pt`) decide what ambiguous numbers mean. Dates, times of day, versions and
-    numbers inside words are left out.
+    numbers inside words are not returned.
     """
     folded = fold(text[:TEXT_MAX])
     return list(_join_ranges(folded, list(_parts(folded, mark, language))))
@@ -118,7 +118,10 @@ def _parts(text: str, mark: DecimalMark, language: str) -> Iterator[_Part]:
 
 
 def _in_word(text: str, start: int) -> bool:
-    """Return whether a number is a part of a word such as `A4`. A currency before the number does not make a word."""
+    """Return whether a number is a part of a word such as `A4`.
+
+    The code of a currency before the number is no such word.
+    """
     if not (text[start - 1 : start].isalpha() and text[start - 1].isascii()):
         return False
     match = _BEFORE.search(text, max(0, start - 6), start)
@@ -126,7 +129,7 @@ def _in_word(text: str, start: int) -> bool:
 
 
 def _read_decorations(text: str, part: _Part, language: str, *, money: bool) -> _Part:
-    """Return the number with the power of ten, scale word, percent sign or currency that follows it."""
+    """Return the number together with the power of ten, scale word, percent sign or currency that follows it."""
     end, factors, currencies = part.end, part.factors, part.currencies
     if power := _POWER.match(text, end):
         exponent = int(power["e"] or power["p"])
@@ -147,7 +150,7 @@ def _read_decorations(text: str, part: _Part, language: str, *, money: bool) -> 
 
 
 def _join_ranges(text: str, parts: list[_Part]) -> Iterator[WrittenNumber]:
-    """Yield a range for each pair of joined numbers, and all other numbers unchanged."""
+    """Yield a range for each two numbers that the text joins, as in `3-5`, and every other number by itself."""
     left = 0
     while left < len(parts):
         if left + 1 < len(parts) and (both := _range(text, parts[left], parts[left + 1])):
@@ -193,7 +196,7 @@ def _range(text: str, low: _Part, high: _Part) -> WrittenNumber | None:
 def _pairs(
     low: _Part, high: _Part, factor: float, low_factor: float, *, around: bool
 ) -> Iterator[tuple[float, float, bool]]:
-    """Yield (low, high, whether both have the same scale) for each decimal mark with which the numbers are a range."""
+    """Yield (low, high, whether both have the same scale) for each decimal mark with which the two form a range."""
     for first, last in zip(low.values, high.values, strict=True):
         start, end = first * low_factor, last * factor
         if around:
