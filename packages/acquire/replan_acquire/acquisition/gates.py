@@ -258,11 +258,11 @@ def missing_outcome(path: str) -> str:
 
 
 def prepare_schema(state: State) -> Hop | None:
-    """Update the computed and default values, and choose the outcome (S57 to S61). The gate checks in this order:
+    """Update the computed and default values, and choose the outcome (S57 to S61).
 
-    whether the limit of calculations is reached; whether the calculation is up to date; whether a stop condition is
-    true; whether a bootstrap field has no value. Then, if a required decomposition is missing, return None, because the
-    run waits for the model's reply. Otherwise, the outcome is `ready`.
+    First, check whether the limit of calculations is reached or the calculation is up to date. Next, check whether a
+    stop condition is true or a bootstrap field lacks a value. Then, if a required decomposition is missing, return
+    None, because the run waits for the model's reply. Otherwise, the outcome is `ready`.
     """
     writes = Writes(decompositions=proposed_decompositions(state))
     after = changed(state, planner=apply(state.planner, writes))

@@ -1,5 +1,4 @@
-"""The graph of an acquisition as a table: its nodes, the next node for each outcome, and the fields that nodes may
-write.
+"""The graph of an acquisition as a table: its nodes, the next node for each outcome, and the fields of nodes.
 
 Each node has one pure function, its *gate*. A gate returns a `Hop`, or None while the run waits for a reply at this
 node. Only the table turns an outcome into the next node. To add a gate, write a function, and add a row in

@@ -103,7 +103,7 @@ def _row_names_it(line: str, position: int) -> bool:
 
 
 def _caption(text: str, line_start: int, line: str, table: UnitTable, language: str) -> Heading:
-    """Return the heading in a caption: the row's first cell if it is in parentheses, or else the line above the table."""
+    """Return the heading in a caption: the row's first cell if it is in parentheses, else the line over the table."""
     first = line.split("|", 1)[0].strip()
     if first.startswith("(") and first.endswith(")"):
         return _read_heading(first[1:-1], table, language, sentence=False, at=line_start)

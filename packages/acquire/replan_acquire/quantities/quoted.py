@@ -184,7 +184,7 @@ class _Reader:
         return Found(read.model_copy(update={"unit": self.wanted}), whole.start, whole.end)
 
     def _contradiction(self, text: str, whole: Whole, form: UnitForm) -> str:
-        """Return a message if a quantity states no rate and its sentence states another rate; otherwise an empty text."""
+        """Return a message if a quantity states no rate, but its sentence states another rate; otherwise empty."""
         if not form.left_out:
             return ""
         units, unknown = other_rates(text, whole, self.table)
