@@ -214,7 +214,7 @@ class RunLimits(TypedDict, total=False):
     stop_below: Annotated[
         float | None,
         LimitSpec(
-            "Policy belief: stop below this chance of success per call.",
+            "With a belief policy: the least chance of success per call of a move.",
             "Stop below this chance per call",
             "chance",
             1,
