@@ -219,7 +219,7 @@ class ReminderEntry(Config):
                     hint = "use a name under `people`"
                     raise config_error(f"there is no person {name!r}", ("reminders", place, *where), hint)
                 if not people[name].may_answer(people_only=self.questions != "ordinary"):
-                    cause = f"{name!r} may not answer approvals"
+                    cause = f"{name!r} has no right to answer approvals"
                     hint = "set `may: approve` for the person, or `questions: ordinary` for the rule"
                     raise config_error(cause, ("reminders", place, *where), hint)
 

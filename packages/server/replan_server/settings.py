@@ -62,7 +62,9 @@ class ProxyEntry(Config):
                     f"{text[:60]!r} is not an IP address or a network", ("trusted",), "such as 10.0.0.5"
                 ) from None
             if network.prefixlen == 0:
-                raise config_error(f"{text} contains every address", ("trusted",), "name the proxy's own addresses")
+                raise config_error(
+                    f"the network {text} contains every address", ("trusted",), "name the proxy's own addresses"
+                )
         return self
 
     @property
@@ -114,7 +116,7 @@ class ServerSettings(UserConfig):
     @model_validator(mode="after")
     def _webhooks_of_people(self) -> Self:
         if self.people and self.answer_links is None:
-            raise config_error("the links of people need secrets to sign them", ("people",), "set `answer_links`")
+            raise config_error("the answer links need secrets that sign them", ("people",), "set `answer_links`")
         for name, person in self.people.items():
             for webhook in person.webhooks:
                 if webhook not in self.webhooks:
@@ -133,8 +135,8 @@ class ServerSettings(UserConfig):
         for place, reminder in enumerate(self.reminders):
             questions = {"approvals", "ordinary"} if reminder.questions == "all" else {reminder.questions}
             if questions <= covered:
-                cause = "earlier rules apply to all of these questions"
-                hint = "move this rule before them, or remove it"
+                cause = "earlier rules already apply to all questions of this rule"
+                hint = "move this rule before the earlier rules, or remove it"
                 raise config_error(cause, ("reminders", place, "questions"), hint)
             covered |= questions
             reminder.check_people(self.people, place)

@@ -26,7 +26,7 @@ def telemetry(invocation: Invocation, *, runs: tuple[str, ...], as_json: bool) -
 
     Commands that drive runs export spans while they work, so this command is needed only if the collector was not
     reachable. Environment variables of OpenTelemetry, such as OTEL_EXPORTER_OTLP_ENDPOINT, name the collector. A span
-    that is sent again has the same bytes.
+    that is sent again is identical.
     """
     import trio
 

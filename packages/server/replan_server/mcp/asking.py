@@ -1,8 +1,9 @@
 """The tool `wait`: waits for a run, and meanwhile asks the client's user the open questions of the run.
 
-Each question is a form, if the client can show forms. A client with an older version of the protocol gets a form while
-its call waits. With the version of 2026-07-28, the call returns the forms and sealed state. The client makes the call
-again with the filled forms and the state. Another process may receive this second call.
+If the client can show forms, it shows each question as a form. A client with an older version of the protocol gets a
+form while its call waits. In the version 2026-07-28, the call returns the forms, with state that the server has sealed
+against changes. The client makes the call again with the filled forms and the state. Another process may receive this
+second call.
 """
 
 import json
@@ -146,8 +147,8 @@ def _forms_of_round(run: str, asked: list[dict[str, Any]], told: Mapping[str, st
 async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
     """Post the answers in the forms that the client has sent back.
 
-    Return the causes why questions still have no answer, by the name of the question. The cause is empty if the user
-    closed the form.
+    Return why some of the questions still have no answer. The keys are the names of these questions. A value is empty
+    if the user closed the form.
     """
     if call.state is None:
         return {}
@@ -156,7 +157,7 @@ async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
     troubles: dict[str, str] = {}
     for name, filled in call.answers.items():
         if asked_names["run"] != run or name not in asked_names["asked"]:
-            raise UsageProblem("this call did not ask the question of an answer", place="inputResponses")
+            raise UsageProblem("an answer is for a question that was not asked", place="inputResponses")
         if filled.action == "cancel":
             troubles[name] = ""
             continue
@@ -170,7 +171,7 @@ async def _post_answers(call: ToolCall, run: str) -> dict[str, str]:
 
 
 async def _ask(call: ToolCall, question: Mapping[str, Any]) -> bool:
-    """Ask a question with a form of an older client. Return whether the question is closed now."""
+    """Ask a question of a client that gets forms during the call. Return whether the question is closed now."""
     trouble = ""
     for _ in range(TRIES_MAX):
         filled = await _show_form(call, question, trouble)

@@ -70,7 +70,7 @@ class ToolCall:
         return {name: response for name, response in responses.items() if isinstance(response, ElicitResult)}
 
     def request(self, **given: Any) -> ProgramRequest:
-        """Return the call as a `ProgramRequest`. `given` are further fields of it."""
+        """Return the call as a `ProgramRequest`. `given` has further fields of the request."""
         return ProgramRequest(service=self.desk, who=self.who, terms=MCP, **given)
 
     async def progress(self, count: float, text: str) -> None:

@@ -198,7 +198,7 @@ def check_arguments(tool: McpOperation, arguments: Mapping[str, Any]) -> Any:
 
 
 def offered_tools(*, allow_execute: bool) -> Mapping[str, tuple[Operation, McpOperation]]:
-    """Return the tools that a server offers: the operation and the tool, by the tool's name."""
+    """Return, for the name of each tool that a server offers, the operation and the tool."""
     return {
         operation.mcp.name: (operation, operation.mcp)
         for operation in operations()

@@ -1,6 +1,6 @@
 """Serves a home over MCP, and drives its runs, until a stop is requested.
 
-The module also stores the key that seals state. A server sends sealed state to a client, and the client sends it back.
+This module also stores the key that seals state. A client gets sealed state, cannot change it, and sends it back later.
 """
 
 import fcntl
@@ -158,7 +158,7 @@ def _key(path: Path) -> bytes:
         facts = os.fstat(handle)
         if facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
             raise UsageProblem(
-                "this key belongs to another user, or other users may read or change it", place=str(path), hint=hint
+                "this key belongs to another user, or other users can read or change it", place=str(path), hint=hint
             )
         key = file.read(BYTES + 1)
     if len(key) != BYTES:
@@ -167,7 +167,7 @@ def _key(path: Path) -> bytes:
 
 
 def _make(path: Path) -> None:
-    """Write a new key at `path`, where nobody can see an incomplete file. Raises `FileExistsError` if a key exists."""
+    """Write a new key. The file appears only when it is complete. Raises `FileExistsError` if a key exists."""
     if path.exists():
         raise FileExistsError
     draft = path.with_name(f".{NAME}.{os.getpid()}.{secrets.token_hex(4)}")

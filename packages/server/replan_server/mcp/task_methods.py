@@ -112,7 +112,7 @@ async def _follow(call: ToolCall, followed: dict[str, _Followed], meta: Mapping[
 
 
 async def _tell(call: ToolCall, task: str, last: _Followed, meta: Mapping[str, Any], *, changed: bool) -> None:
-    """Send a task's state if it has changed. If the journal has `changed`, but the run's row has not, do nothing."""
+    """Send a task's state if it has changed. While the run's row is unchanged, read the state only at a ping."""
     row = await call.desk.engine.journal.row(task)
     facts = row.last_seq, row.owner, row.last_posted, row.updated
     if changed and facts == last.facts:

@@ -151,7 +151,7 @@ class Collector:
         return self._session.rejected + self.refused
 
     def close(self) -> None:
-        """Stop waiting for the next try of a request, and close the connections."""
+        """Cancel the wait before another try of a request, and close the connections."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
     def _readable(self, span: Span) -> ReadableSpan:

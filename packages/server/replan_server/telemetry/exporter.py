@@ -56,7 +56,7 @@ class ExportReport:
     spans: int = 0
     """The number of spans that were accepted."""
     refused: int = 0
-    """The number of spans that the collector refused for good."""
+    """The number of spans that the collector refused. They are not sent again."""
     problem: str = ""
     """Why some spans could not be sent yet; empty if all spans were sent."""
     held: bool = True
@@ -93,7 +93,7 @@ class Exporter:
         return ExportReport(self._spans, self._refused, problem, self._cursor.is_held)
 
     async def run(self, stop: trio.Event, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Export until `stop` is set, and once more after that. Raises no error, except when cancelled."""
+        """Export until `stop` is set, and once more after that. Failures are logged, not raised."""
         started = False
         while True:
             last = stop.is_set()

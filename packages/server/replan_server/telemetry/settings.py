@@ -53,7 +53,7 @@ def _is_on(environment: Mapping[str, str], signal: str, problems: list[str]) -> 
     variable = f"OTEL_{signal}_EXPORTER"
     chosen = {name.strip().lower() for name in environment.get(variable, "").split(",")} - {""}
     if chosen - {"otlp", "none"}:
-        problems.append(f"{variable}: only otlp and none are supported; nothing is exported")
+        problems.append(f"{variable}: only `otlp` and `none` are supported; nothing is exported")
         return False
     addresses = ("OTEL_EXPORTER_OTLP_ENDPOINT", f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT")
     if "none" in chosen or not (chosen or any(environment.get(name) for name in addresses)):

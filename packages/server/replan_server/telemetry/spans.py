@@ -319,7 +319,7 @@ class Trace:
         links: tuple[SpanLink, ...] = (),
         remote: bool = False,
     ) -> int:
-        """Begin a span. If the span of its attempt has not begun, begin it too. Return the first span's id."""
+        """Begin a span. If the span of its attempt has not begun, begin it too. Return the id of the span."""
         parent, all_attributes = self._parent(node), {**self._about(), **attributes}
         if node:
             all_attributes |= {names.NODE: node, names.STEP: step_of(node)}

@@ -1,8 +1,8 @@
 """The pages that need no session: signing in, and answering a question through a signed link.
 
 A signed link takes the place of a session. The link is for one person and one question, and it is verified at each
-request. Opening the link only shows a page with a form. Sending the form posts the answer. Some questions must not be
-answered by programs, such as approvals. For these questions, a second page asks for confirmation of the answer.
+request. Opening the link only shows a page with a form. Sending the form posts the answer. Programs must not answer
+some questions, such as approvals. For these questions, a second page asks for confirmation of the answer.
 """
 
 import re

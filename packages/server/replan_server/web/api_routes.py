@@ -168,7 +168,7 @@ def api_routes(site: Site) -> Sequence[BaseRoute]:
 
 
 class _AnyText(Convertor[str]):
-    """The end of a path, with any characters. Starlette's convertor `path` accepts no line break."""
+    """A convertor for the end of a path. It accepts line breaks, unlike Starlette's convertor `path`."""
 
     regex = "(?s:.*)"
 
@@ -230,7 +230,7 @@ def _request(site: Site, request: Request, who: Principal, body: object, key: st
 async def _body(request: Request, model: type[BaseModel]) -> object:
     """Return the body of a request as an instance of `model`.
 
-    Raises `HTTPException` for another content type, and `UsageProblem` for a wrong body. Its place is the wrong key.
+    Raises `HTTPException` for another content type, and `UsageProblem` for a wrong body. Its `place` is the wrong key.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":

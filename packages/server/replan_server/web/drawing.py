@@ -196,9 +196,9 @@ def _style(edge: FlowEdge) -> str:
 
 
 def _lanes(flow: Flow, places: Mapping[str, _Place]) -> dict[str, int]:
-    """Return a lane for each node to which an arrow leads from the same row or from below. The key is the node's id.
+    """Return the number of a lane for each node to which an arrow leads from the same row or from below.
 
-    A lane is a vertical line to the right of all boxes. Its value is the number of the lane.
+    The keys are the nodes' ids. A lane is a vertical line to the right of all boxes.
     """
     ends = dict.fromkeys(edge.end for edge in flow.edges if places[edge.end][1] <= places[edge.begin][1])
     return {name: number for number, name in enumerate(ends)}

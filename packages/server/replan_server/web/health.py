@@ -1,4 +1,4 @@
-"""Health endpoints, which tell service managers whether a process is alive and ready. The answers have no run's data.
+"""Health endpoints, which tell service managers whether a process is alive and ready. The answers have no data of runs.
 
 `/livez` answers as soon as the event loop runs, even if the journal fails. A process that does not answer has to be
 restarted. `/readyz` answers 200 if the journal can be read, a host has begun to serve, and no stop is requested.

@@ -1,4 +1,4 @@
-"""The actions of people on a run: send a message, change limits, resume, fork, undo, cancel, or keep a text."""
+"""The actions with which people change a run: tell, change limits, resume, fork, edit, undo, cancel and keep a text."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -82,7 +82,7 @@ def values_in_form(text: str) -> dict[str, str]:
 
 
 async def go_on(site: Site, request: Request, who: Principal, form: FormFields) -> Response:
-    """Resume a run that is parked, or that has ended and may continue."""
+    """Resume a run that is parked, or a finished run that can be resumed."""
     del form
     run = request.path_params["run"]
     await messages.resume(site, who, run)

@@ -76,7 +76,7 @@ def bind_socket(port: int, host: str = HOST, option: str = "--port") -> socket.s
 
 
 class _Connection:
-    """A connection that is closed if its client does not read.
+    """A connection that is closed if its client does not read the response.
 
     Hypercorn uses this class in place of `trio.SocketStream`.
     """

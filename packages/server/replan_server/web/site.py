@@ -124,15 +124,16 @@ def _user_of(proxy: ProxyEntry, headers: Headers, key: str) -> Principal | None:
 
 
 def with_key(state: WebState) -> tuple[WebState, str]:
-    """Return the state with the secret of CSRF tokens, and the secret itself. It stays the same after a restart."""
+    """Return the state with the secret of CSRF tokens, and the secret itself. An existing secret is kept."""
     key = state.form_key or secrets.token_urlsafe(32)
     return state.model_copy(update={"form_key": key}), key
 
 
 def new_name() -> str:
-    """Return a random host name of this machine. Browsers resolve every name below `localhost` without a DNS server.
+    """Return a random host name that leads to this machine.
 
-    Browsers send a cookie to every port of its host. Nobody else knows this name, so no other server gets the cookie.
+    Browsers resolve every name below `localhost` without a DNS server. Browsers send a cookie to every port of its
+    host. Nobody else knows this name, so no other server gets the cookie.
     """
     return f"r{secrets.token_hex(16)}.localhost"
 

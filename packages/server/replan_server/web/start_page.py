@@ -75,7 +75,7 @@ async def show_form(site: Site, request: Request, who: Principal) -> Response:
 async def show_form_of_kind(interface: KindInterface, site: Site, request: Request, who: Principal) -> Response:
     """Return the page that starts a run of an installed kind.
 
-    The query may name a run whose values fill the form, and names for the fields.
+    The query may name a run whose values fill the form. It may also have values for the fields in `interface.names`.
     """
     typed = {name: text[:64] for name in interface.names if (text := request.query_params.get(name))}
     return await _empty_form(site, request, who, interface.kind, **typed)
@@ -129,7 +129,7 @@ async def start_of_kind(
 
 
 def _order_in_form(interface: KindInterface, form: FormFields) -> BaseModel:
-    """Return the order for a run of a kind from a form. Raises `UsageProblem`, whose place is the wrong field."""
+    """Return the order that a form of the kind contains. Raises `UsageProblem`, whose place is the wrong field."""
     values: dict[str, Any] = {}
     for name, drawn_as in _input_forms(interface).items():
         text = form.text(name)

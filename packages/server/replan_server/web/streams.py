@@ -3,9 +3,9 @@
 A cursor names a state of a run. It has the run's id, the number of its last record, and a hash of facts without a
 record, such as its driver. The cursor of the whole home is a hash. Each page contains the cursor of its content.
 
-The id of an event is a cursor. The event `changed` says that the run or the home has changed, and `gone` that the run
-was deleted. The first event is `at` if the browser sends no cursor, or a cursor that is still current. A browser that
-reconnects sends its last cursor, so it misses no change.
+The id of an event is a cursor. The event `changed` says that the run or the home has changed, and `gone` says that the
+run was deleted. The first event is `at` if the browser sends no cursor, or a cursor that is still current. A browser
+that reconnects sends its last cursor, so it misses no change.
 
 The event `reply` has the last part of a reply in progress, if this process makes the call. The event has no id, because
 no record contains it.
@@ -134,9 +134,9 @@ async def _replies(site: Site, who: Principal, run: str) -> AsyncGenerator[str, 
 
 
 async def cursor_of(site: Site, run: str) -> str:
-    """Return the cursor of a run, or of the home for an empty id.
+    """Return the cursor of a run; if `run` is empty, the cursor of the home.
 
-    Get the cursor before the data of the page, so that no later change is missed.
+    Call this function before reading the data of a page, so that no later change is missed.
     """
     if run:
         return cursor_at(await site.engine.journal.row(run))

@@ -1,9 +1,9 @@
 """The tables of Procrastinate in a journal's database, and the trigger that makes its jobs.
 
-The tables are in their own schema, `replan_jobs`, so another Procrastinate in the same database is not touched. The
-trigger fires if a run without a driver becomes due or gets a message. The trigger makes the job in the same
-transaction. A job is only a hint: if making a job fails, the transaction goes on, and the database server logs a
-warning.
+The tables are in their own schema, `replan_jobs`, so they do not affect other tables of Procrastinate in the database.
+The trigger fires if a run without a driver becomes due or gets a message. The trigger makes a job in the same
+transaction. If it cannot make the job, the transaction still succeeds, and the database server logs a warning. A later
+sweep makes the missing job.
 """
 
 import re
@@ -89,8 +89,8 @@ def stamp() -> tuple[int, ...]:
 def make(connection: Connection, place: str) -> Rights:
     """Make the tables and the trigger if they are missing, or replace those of an earlier release.
 
-    Jobs that are lost in this way do no harm. Return the rights to the tables. Raises `psycopg.Error`, and
-    `JournalUnreadable` if the role may not make tables.
+    New tables have no jobs. A sweep makes the missing jobs. Return the rights that roles need on the tables. Raises
+    `psycopg.Error`, and `JournalUnreadable` if the role of the connection has no right to make tables.
     """
     for attempt in range(TRIES):
         try:
@@ -99,7 +99,7 @@ def make(connection: Connection, place: str) -> Rights:
         except errors.InsufficientPrivilege:
             roll_back(connection)
             hint = "ask the owner of the database to run: replan home upgrade URL --app ROLE"
-            raise JournalUnreadable(place, "this role may not make the tables that workers need", hint) from None
+            raise JournalUnreadable(place, "this role cannot make the tables that workers need", hint) from None
         except (errors.LockNotAvailable, errors.DeadlockDetected, errors.UniqueViolation):
             roll_back(connection)  # Another worker is making them, or runs are being written.
             if attempt == TRIES - 1:

@@ -82,7 +82,7 @@ def test_a_reminder_of_a_question_that_is_closed_by_now_is_not_told():
     ("rule", "says"),
     [
         ({**RULE, "ask": ["eve"]}, "there is no person 'eve'"),
-        ({**RULE, "questions": "all"}, "'ana' may not answer approvals"),
+        ({**RULE, "questions": "all"}, "'ana' has no right to answer approvals"),
         ({**RULE, "ask": []}, "a step asks further people"),
         ({**RULE, "steps": []}, "at least 1"),
         ({**RULE, "steps": [{"after": "1d"}, {"after": "4h"}]}, "not in the order of their times"),
@@ -106,7 +106,7 @@ def test_a_rule_that_cannot_be_followed_is_refused(rule, says):
 def test_an_entry_that_earlier_ones_hide_is_refused(scopes):
     rules = [{"questions": scope, "steps": [{"after": "4h"}]} for scope in scopes]
     assert len(ServerSettings.model_validate({**SETTINGS, "reminders": rules[:-1]}).reminders) == len(scopes) - 1
-    with pytest.raises(ValidationError, match="earlier rules apply to all of these questions"):
+    with pytest.raises(ValidationError, match="earlier rules already apply to all questions of this rule"):
         ServerSettings.model_validate({**SETTINGS, "reminders": rules})
 
 

@@ -123,7 +123,7 @@ def test_what_a_collector_rejects_of_a_batch_is_logged_and_not_sent_again(case):
 def test_a_grpc_endpoint_and_an_unknown_exporter_are_said_and_nothing_is_sent(case):
     for more, words in (
         ({"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "only http/protobuf is supported"),
-        ({"OTEL_TRACES_EXPORTER": "console"}, "only otlp and none are supported"),
+        ({"OTEL_TRACES_EXPORTER": "console"}, "only `otlp` and `none` are supported"),
     ):
         case.more = {"OTEL_METRICS_EXPORTER": "none", **more}
         code, _, err = case.replan(*case.run_command)
