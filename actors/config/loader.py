@@ -147,7 +147,9 @@ def _load_prompt_book(workflow: Workflow, document: ParsedFile, root: Path) -> t
     if "prompts" in document.value or not document.source.endswith(".json") or not beside.is_file():
         return book, notices
     own, own_notices = load_prompts(beside, shared)
-    notice = f"{document.source}: the prompts are read from {beside}, and its missing entries from the shipped prompts"
+    notice = (
+        f"{document.source}: the prompts are read from {beside}; entries that it lacks come from the shipped prompts"
+    )
     return own.model_copy(update={"entries": {**book.entries, **own.entries}}), (*notices, notice, *own_notices)
 
 

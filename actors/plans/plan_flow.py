@@ -114,7 +114,7 @@ def plan_mermaid(value: Any, program: str = "replan") -> str:
     order = None if plan is None else order_of(plan, as_listed=True)
     if plan is None or order is None:
         cause = "the object is not a valid plan, so it cannot be drawn"
-        raise UsageProblem(cause, hint=f"`{program} show RUN --plan` prints it")
+        raise UsageProblem(cause, hint=f"`{program} show RUN --plan` prints the object")
     ids = {step.step_id: f"s{number}" for number, step in enumerate(order.steps, 1)}
     lines = ["flowchart TD"]
     later = contingent_steps(plan)

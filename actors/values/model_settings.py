@@ -244,7 +244,9 @@ def _pairs(value: object, place: str) -> Iterable[tuple[str, Any]]:
     for text in texts:
         name, sign, rest = str(text).partition("=")
         if not sign:
-            raise UsageProblem(f"{str(text)[:60]!r} sets nothing", place=place, hint="write NAME=VALUE")
+            raise UsageProblem(
+                f"{str(text)[:60]!r} is not a setting with a value", place=place, hint="write NAME=VALUE"
+            )
         try:
             yield name.strip(), json.loads(rest)
         except ValueError:

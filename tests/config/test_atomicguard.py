@@ -271,7 +271,7 @@ def test_the_prompts_beside_a_workflow_take_precedence(tmp_path):
     assert find_prompt_entry(loaded.prompts, loaded.workflow, "g_analysis").role == "You write."
     assert find_prompt_entry(loaded.prompts, loaded.workflow, "g_plan") == loaded.prompts.entries["plan"]
     assert loaded.notices == (
-        f"{path}: the prompts are read from {beside}, and its missing entries from the shipped prompts",
+        f"{path}: the prompts are read from {beside}; entries that it lacks come from the shipped prompts",
         f"{beside}:1 g_other: ignored, because an entry must have a role, constraints and a task",
         f"{beside}:1 g_analysis: it has no escalation_feedback_wrapper, so the shipped one is used",
     )

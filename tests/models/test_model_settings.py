@@ -93,7 +93,7 @@ def deep(levels):
         ({"extra_headers": {"a\nb": "c"}}, "model_settings: extra_headers.a?b: 'a\\nb' is not a valid header name"),
         ({"extra_headers": {"x" * 300: "c"}}, f"model_settings: extra_headers.{'x' * 66}: '{'x' * 64}' is not a valid"),
         ({"extra_headers": {"X-Title": "é"}}, "model_settings: extra_headers.X-Title: the value of 'X-Title' "),
-        (["temperature"], "model_settings: 'temperature' sets nothing (write NAME=VALUE)"),
+        (["temperature"], "model_settings: 'temperature' is not a setting with a value (write NAME=VALUE)"),
         (7, "model_settings: the settings must be a mapping of names to values"),
     ],
 )
