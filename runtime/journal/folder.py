@@ -49,9 +49,11 @@ def prepare_folder(folder: Path, use_another: str = USE_ANOTHER, *, write: bool 
     if status.st_uid != os.geteuid():
         raise UsageProblem("this folder belongs to another user", place=place, hint=use_another)
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise UsageProblem("other users may write in this folder", place=place, hint=f"chmod go-w {folder}")
+        raise UsageProblem("other users can write in this folder", place=place, hint=f"chmod go-w {folder}")
     if not os.access(folder, os.R_OK | os.X_OK):
-        raise UsageProblem("you may not read or enter this folder", place=place, hint=f"chmod u+rx {folder}")
+        raise UsageProblem(
+            "you have no permission to read or enter this folder", place=place, hint=f"chmod u+rx {folder}"
+        )
     if write and not os.access(folder, os.W_OK | os.X_OK):
         raise UsageProblem("you may not write in this folder", place=place, hint=use_another)
 

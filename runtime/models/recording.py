@@ -32,7 +32,7 @@ LINE_MAX = 160
 """The largest number of characters of each shown line of the difference."""
 _END = b"\n...\n"
 _TOO_LARGE = f"the file is over {FILE_BYTES_MAX // 1024**2} MiB"
-_FOLDER = "name a file in a folder that you may change"
+_FOLDER = "name a file in a folder in which you can write"
 SAID = "the recording "
 """The first words of the message of every fault of a recording."""
 
@@ -151,7 +151,7 @@ class RecordingModel:
         nearest = [answer for answer in self._answers if _call_of(answer.request_id) == call]
         nearest += [answer for answer in self._answers if answer.request_id.partition("/")[0] == step][-1:]
         if not nearest:
-            return f"{LACKS_REPLY} for {request_id!r} or its step, because the run took another course"
+            return f"{LACKS_REPLY} for {request_id!r} or its step, because this run has made other requests"
         other = nearest[0]
         then = other.prompt()
         cause = f"{LACKS_REPLY} to the prompt of {request_id!r}"

@@ -369,7 +369,9 @@ class Servers:
                 os.ftruncate(file, os.pwrite(file, self._known.model_dump_json().encode(), 0))
         except OSError as error:
             log.get_logger("replan.servers").warning(
-                "the file with facts about servers cannot be written", path=str(self._path), error=str(error)
+                "the file that stores what is known about servers cannot be written",
+                path=str(self._path),
+                error=str(error),
             )
             self._unshared_until = time.monotonic() + UNSHARED_SECONDS
             self._known = change(self._known)

@@ -50,7 +50,7 @@ def test_a_file_that_others_could_read_is_made_private_and_kept(tmp_path):
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o1777])
 def test_a_folder_that_others_may_write_is_refused(tmp_path, mode):
     tmp_path.chmod(mode)
-    with pytest.raises(UsageProblem, match="other users may write") as caught:
+    with pytest.raises(UsageProblem, match="other users can write") as caught:
         folder.prepare_folder(tmp_path)
     assert "chmod go-w" in caught.value.hint
 

@@ -54,7 +54,7 @@ def test_locating_makes_nothing_and_opening_makes_a_private_folder(tmp_path):
 
 def test_an_unsafe_home_is_refused(tmp_path):
     tmp_path.chmod(0o777)
-    with pytest.raises(UsageProblem, match="other users may write"):
+    with pytest.raises(UsageProblem, match="other users can write"):
         prepare_home({"REPLAN_HOME": str(tmp_path)})
 
 

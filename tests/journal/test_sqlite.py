@@ -54,7 +54,7 @@ async def test_all_its_files_are_private(open_journal, path, umask):
 async def test_an_unsafe_folder_is_refused_before_anything_is_made(open_journal, path):
     path.parent.mkdir()
     path.parent.chmod(0o777)
-    with pytest.raises(UsageProblem, match="other users may write"):
+    with pytest.raises(UsageProblem, match="other users can write"):
         async with open_journal():
             pass
     assert list(path.parent.iterdir()) == []

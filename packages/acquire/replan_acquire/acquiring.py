@@ -73,7 +73,7 @@ def _search_settings(docs: str | None, config: UserConfig, *, reads: bool) -> tu
         index = open_index(folder)  # The searches of this process use it again.
     except OSError as error:
         cause = os.strerror(error.errno or 0).lower()
-        raise UsageProblem(cause, place="docs", hint="name a folder that you may read") from None
+        raise UsageProblem(cause, place="docs", hint="name a folder that you can read") from None
     remarks = [] if index.documents else [f"{docs} has no documents that can be read"]
     remarks += index.notices[:_NOTICES_MAX]
     if len(index.notices) > _NOTICES_MAX:
