@@ -453,4 +453,4 @@ def _reason(table: DemandTable | None, *, reads_text: bool) -> str:
         return "the text is a policy or a manual, and its rules were not compared with the plan"
     if table is not None and table.unread:
         return "a part of the text was not read"
-    return "" if reads_text else "a template wrote the plan without reading the text"
+    return "" if reads_text else "the steps come from a template, not from the text"

@@ -95,7 +95,7 @@ def record_text(event: ExecutionEvent, state: State) -> str:
             how = "is proved" if event.verdict.passed else f"is rejected{_format_reason(event.verdict.errors)}"
             return f"{event.node}: the new plan {how}"
         case PlanEdited():
-            return f"{event.who} has edited the plan; the edited plan is proved once no step is running"
+            return f"{event.who} has edited the plan; the edited plan is checked when no step is running"
         case PlanRevised():
             return f"revision {event.revision} begins: {event.why}"
         case UndoDecided():

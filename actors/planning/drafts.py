@@ -181,7 +181,7 @@ def remedy_of(finding: Finding) -> str:
     return f"a valid value{place}" if finding.code.startswith("field.") else f"a change{place or ' of the plan'}"
 
 
-_MAKER = "a step that makes {names} before they are needed, or a plan that does not need {names}"
+_MAKER = "a step that makes {names} early enough, or a plan that does not need {names}"
 _AGAIN = "a step that makes {names} again, or another order of the steps"
 _KNOWN = "the id of a step of the plan{place}"
 _RUNS = "a plan in which the step{place} can run, or a plan without the step"

@@ -59,7 +59,7 @@ def load_tools(
     document = read_document(source)
     place = source.resolve()
     if workspace is not None and place.is_relative_to(workspace.resolve()):
-        hint = "move it out of the workspace: tools can write there, but must not change the tools file"
+        hint = f"move the file out of {workspace}, because tools can write there, or name another --workspace"
         raise UsageProblem("a tools file must not be in the workspace", place=document.source, hint=hint)
     file = document.read_as(ToolsFile)
     uses = bind_uses(file, document)

@@ -14,7 +14,7 @@ from actors.run.open_question import OpenQuestion
 from actors.run.result import RunResult
 from actors.values.format import stamp
 from replan.cli.exits import Exit, exit_of_result
-from replan.cli.hints import OutageNotes, say_how_to_answer, say_how_to_follow, say_how_to_resume
+from replan.cli.hints import OutageNotes, plugin_options, say_how_to_answer, say_how_to_follow, say_how_to_resume
 from replan.cli.options import Invocation
 from replan.cli.terminal.console import ignore_closed_stdout, notice, print_json, show
 from replan.cli.terminal.progress import Progress, progress
@@ -265,6 +265,8 @@ def _exit_code(result: RunResult, signals: Signals, plugins: Sequence[str], *, h
         say_how_to_resume(result.run_id, plugins, then=result.status == "waiting")
         if hosted and result.next_try is not None:
             notice(f"the host asks the provider again at {stamp(round(result.next_try))}")
+    elif plugins and result.reopened_by:
+        notice(f"to continue the run, name its plug-ins again: {plugin_options(plugins)}")
     if result.status != "finished" and signals.code is not None:
         return signals.code
     return exit_of_result(result)

@@ -51,8 +51,13 @@ def say_more_questions(run: str, count: int) -> None:
 
 def say_how_to_resume(run: str, plugins: Sequence[str] = (), *, then: bool = False) -> None:
     """Print the command that resumes a run. The printed command names the same plug-in files as the current command."""
-    files = "".join(f" --plugins {shlex.quote(file)}" for file in plugins)
-    notice(f"{'then go' if then else 'go'} on with: {program()} resume {run}{files}")
+    command = " ".join(filter(None, [program(), "resume", run, plugin_options(plugins)]))
+    notice(f"{'then go' if then else 'go'} on with: {command}")
+
+
+def plugin_options(files: Sequence[str]) -> str:
+    """Return the options that name plug-in files."""
+    return " ".join(f"--plugins {shlex.quote(file)}" for file in files)
 
 
 def say_how_to_follow(run: str) -> None:

@@ -87,9 +87,8 @@ def take_example(name: str, values: dict[str, Any], *, recorded: bool, dry_run: 
     else:
         example.copy_project(target)
         if not quiet:
-            notice(
-                f"the project is in {target}{'; no model is called: its replies come from a file' if recorded else ''}"
-            )
+            replies = "; the model's replies come from a file" if recorded else ""
+            notice(f"the project is in {target}{replies}")
     values["tools"], values["workspace"] = values["tools"] or example.tools, str(target)
     return example
 

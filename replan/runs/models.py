@@ -186,8 +186,8 @@ def check_servers(run: str, models: Iterable[str], recorded: Mapping[str, str], 
             missing = parse_model_spec(spec.missing) if isinstance(spec, RecordingSpec) else spec
             variable = PROVIDERS[missing.provider].address if isinstance(missing, Named) else ""
             cause = f"the model of run {run} was at {before}, and is now at {address or 'no server'}"
-            resume = f"`{program()} resume {run} -m {name}`"
-            hint = f"set this variable to {before} again, or use the other server with {resume}"
+            other = f"use the other server with `{program()} resume {run} -m {name}`"
+            hint = f"set this variable to {before} again, such as http://{before}/v1, or {other}"
             raise UsageProblem(cause, place=variable, hint=hint)
 
 

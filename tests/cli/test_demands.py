@@ -125,7 +125,7 @@ def test_the_built_in_author_never_calls_its_plan_proved(replan, tmp_path):
     result = replan("run", path, "-m", "template:bug", "--no-input")
     assert result.exit_code == 0
     assert "Proved" not in result.stdout
-    assert "Consistent, but a template wrote the plan without reading the text (level medium).\n" in result.stdout
+    assert "Consistent, but the steps come from a template, not from the text (level medium).\n" in result.stdout
 
 
 def test_an_execution_ends_in_the_table_too(replan, scripted, stack, tmp_path):

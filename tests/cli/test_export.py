@@ -128,7 +128,7 @@ def test_a_run_without_a_plan_hands_back_a_draft_that_a_person_mends_and_check_r
     place = rows.index("Draft, not proved")
     assert rows[place + 1] == "   g_plan/v1.a3: not proved, 1 finding left; it covers 1 of 1 demand."
     assert rows[place + 2].startswith("   plan.precondition_unsatisfied at fix: ")
-    assert any(row.startswith("   Needed: a step that makes 'nobody_makes_this' in time") for row in rows[place:])
+    assert any(row.startswith("   Needed: a step that makes 'nobody_makes_this' early enough") for row in rows[place:])
     assert f"replan export {run} --draft -o draft.json, then replan check draft.json" in " ".join(report.stdout.split())
     draft = json.loads(replan("show", run, "--json").stdout)["draft"]
     assert (draft["proved"], draft["plan"]["plan_id"]) == (False, "p2")

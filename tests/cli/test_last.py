@@ -43,7 +43,9 @@ def test_the_only_question_of_the_newest_run_is_answered(replan, waiting):
     assert (answered["question"], answered["result"]) == (f"{waiting}/q1", "accepted")
     assert questions(replan, "--last") == []
     assert len(questions(replan)) == 1
-    assert_refused(replan("answer", "--last", "again"), waiting, "the run has no open question", "`replan questions`")
+    assert_refused(
+        replan("answer", "--last", "again"), waiting, "the newest run has no open question", "`replan questions`"
+    )
     assert json.loads(replan("answer", "--last", "q1", BETTER, "--json").stdout)["result"] == "duplicate"
 
 

@@ -211,8 +211,7 @@ def test_every_error_of_a_plan_has_its_own_remedy():
 def test_a_remedy_names_the_place_and_the_tokens():
     unmet = Finding(code=Code.GOAL_UNREACHABLE, message="", where="goal_state", tokens=("done", "told"))
     assert (
-        remedy_of(unmet)
-        == "a step that makes 'done', 'told' before they are needed, or a plan that does not need 'done', 'told'"
+        remedy_of(unmet) == "a step that makes 'done', 'told' early enough, or a plan that does not need 'done', 'told'"
     )
     assert remedy_of(Finding(code="field.missing", message="", where="steps[1].guard")).endswith("at steps[1].guard")
     assert remedy_of(Finding(code="my.own", message="")) == "a change of the plan"

@@ -237,7 +237,7 @@ async def _only_question(engine: Engine, run: str) -> str:
     names = [split_question_id(question["id"])[1] for question in await questions_of(engine, run)]
     if not names:
         hint = f"`{program()} questions` lists the questions of all runs"
-        raise UsageProblem("the run has no open question", place=run, hint=hint)
+        raise UsageProblem("the newest run has no open question", place=run, hint=hint)
     if len(names) > 1:
         cause = f"the run has {len(names)} open questions: {', '.join(names[:5])}"
         raise UsageProblem(cause, place=run, hint=f"name one: `{program()} answer --last ID TEXT`")

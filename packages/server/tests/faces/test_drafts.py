@@ -30,7 +30,7 @@ async def test_a_program_and_a_person_get_the_draft(tmp_path):
         assert (draft["proved"], draft["plan"]["plan_id"]) == (False, "p2")
         [finding] = draft["findings"]
         assert finding["code"] == "plan.precondition_unsatisfied"
-        assert finding["takes"].startswith("a step that makes 'nobody_makes_this' in time")
+        assert finding["takes"].startswith("a step that makes 'nobody_makes_this' early enough")
         address = f"/runs/{run}/export/draft"
         exported = (await web.client.get(f"/api{address}", headers=program.headers)).json()
         assert (next(iter(exported)), exported["plan"]) == ("not_proved", draft["plan"])
