@@ -162,7 +162,7 @@ def test_nothing_that_says_what_tools_do_is_read_from_the_workspace(tmp_path, mo
     line = line_of(inside, "tools: {}", workspace=inside)
     assert line == (
         "tools.yaml: a tools file must not be in the workspace "
-        "(move it out of the workspace: tools can write there, but must not change the tools file)"
+        f"(move the file out of {inside}, because tools can write there, or name another --workspace)"
     )
     with pytest.raises(UsageProblem, match="must not be in the workspace"):
         load_tools(outside / "link.yaml", workspace=inside)
