@@ -359,8 +359,8 @@ _OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="fork",
             title="Fork a run",
-            description="Start a new run with the first records of another run. The other run stays as it is. The new "
-            "run may have another workflow, policy, model, limits or `given` values. Returns its id at once. "
+            description="Start a new run with the first records of another run, which does not change. The new run can "
+            "have another workflow, policy, model, limits or `given` values. Returns its id at once. "
             "Then call `wait`.",
             takes=arguments.ForkRun,
             idempotent=False,
