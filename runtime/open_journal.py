@@ -60,7 +60,7 @@ JOURNALS = PluginGroup(
     lambda value: isinstance(value, JournalScheme),
     {"sqlite": "", "memory": ""},
 )
-"""The journals by the schemes of their URLs. Installed distributions may add journals."""
+"""The kinds of journals by the schemes of their URLs. Installed distributions may add kinds."""
 
 
 def scheme_of(url: str) -> JournalScheme | None:

@@ -18,17 +18,19 @@ from actors.values.model_settings import ModelSettings
 
 COUNT_MAX = 100_000
 SECONDS_MAX = 86_400.0
-"""The longest time limit, in seconds: one day."""
+"""The longest time limit, in seconds, that a configuration may set: one day."""
 StepId = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Positive = Annotated[int, Field(strict=True, ge=1, le=COUNT_MAX)]
 Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 Patience = Annotated[int, Field(strict=True, ge=2, le=COUNT_MAX)]
-"""A number of equal failures in a row. It is at least two, since one failure is not a repetition."""
+"""How many equal failures of a step in a row count as stagnation. The number is at least two, since one failure is not
+a repetition."""
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=NAME_MAX)]
 Seconds = Annotated[float, Field(strict=True, gt=0, le=SECONDS_MAX, allow_inf_nan=False)]
 
 CHILD = "workflow:"
-"""The prefix of a generator that runs another workflow as a child run."""
+"""The beginning of a generator's name if the generator runs another workflow as a child run. The workflow's name
+follows."""
 
 
 class ActionPair(Config):

@@ -59,14 +59,14 @@ _WORKFLOW_KEYS, _STEP_KEYS = keys_of(Workflow), keys_of(ActionPair)
 _REPLAN_WORKFLOW_KEYS = _WORKFLOW_KEYS - {
     *("name", "description", "constraints", "rmax", "r_patience", "e_max", "action_pairs"),
 }
-"""The keys of a workflow that AtomicGuard does not have."""
+"""The keys of a workflow that exist in Replan but not in AtomicGuard."""
 _REPLAN_STEP_KEYS = _STEP_KEYS - {
     *("generator", "generator_config", "guard", "guard_config", "requires", "description", "model"),
     *("rmax", "r_patience", "e_max", "escalate_feedback_to", "escalate_feedback_by_guard"),
 }
-"""The keys of a step that AtomicGuard does not have."""
+"""The keys of a step that exist in Replan but not in AtomicGuard."""
 _PHASE_KEYS = {"dependencies": "requires", "retry_budget": "rmax"}
-"""The keys of a phase, each with the key of a step that means the same."""
+"""A mapping from keys of a phase in AtomicGuard's files to the keys of a step that mean the same."""
 _CLASS_NAME = re.compile(r"(?:[A-Z][a-z0-9]*)+Guard")
 _COMPOSITES = {
     ("sequential", "all_pass"): "first_failure",

@@ -23,7 +23,7 @@ from actors.prompting.book import PromptBook, load_prompts
 from runtime.core.errors import UsageProblem
 
 RELATIVE_PATH_HINT = "write the path relative to the folder of this file"
-"""The hint for a missing file that a workflow names."""
+"""The hint of the error that is raised if a workflow names a file that does not exist."""
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -70,10 +70,10 @@ def find_named(name: str, shipped: Path, kind: str, document: ParsedFile) -> Pat
 
 
 ALIASES: Mapping[str, str] = {"full": "linear", "classify-then-plan": "option_a"}
-"""The name of the shipped workflow for each alias."""
+"""A mapping from each alias to the name of a shipped workflow."""
 
 _SHARED_PROMPTS = "planning"
-"""The shipped prompts file whose `sections` are used by prompts files without sections."""
+"""The name of the shipped prompts file whose `sections` are used by prompts files without sections of their own."""
 
 
 @dataclass(frozen=True, slots=True)

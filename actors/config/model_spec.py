@@ -92,23 +92,23 @@ GRAMMAR = (
     "NAME, PROVIDER:NAME such as ollama:NAME, template:NAME, scripted:FILE, "
     "replay:RUN[?lenient] or recorded:FILE[?lenient|?record=MODEL]"
 )
-"""The accepted forms, for help texts."""
+"""The accepted forms of the option `--model`, as help texts and hints show them."""
 
 NAME_MAX = 200
 
 TEMPLATE_NAMES = ("bug", "feature", "refactoring", "performance", "decide")
 """The names of the shipped plan templates."""
 TEMPLATES = tuple(f"template:{name}" for name in TEMPLATE_NAMES)
-"""The shipped plan templates in the form of `--model`."""
+"""The shipped plan templates in the form that `--model` accepts, such as `template:bug`."""
 
 OURS = tuple(prefix for groups in EXTRAS.values() for prefix in groups.get("models", ()))
-"""The prefixes of the models in the other distributions of Replan.
+"""The prefixes of the models that other distributions (packages) of Replan add.
 
 No server's model has such a prefix, so runs store these models unchanged.
 """
 _FREQUENT = ("anthropic", "openai-responses", "template", "scripted", "replay", "recorded", *OURS)
-"""The prefixes that an error may suggest for a misspelt prefix. Other prefixes resemble names of models such as
-`llama3:8b`.
+"""The prefixes that an error may suggest for a misspelt prefix. Other prefixes are not suggested, because they resemble
+names of models such as `llama3:8b`.
 """
 _PLUGIN = "plugin"
 """The prefix that a run adds to a plug-in's model, because `PREFIX:TEXT` may also be a server's name for a model."""
@@ -116,7 +116,7 @@ _PREFIXES = frozenset((*_FREQUENT, *PROVIDERS, _PLUGIN)) - {"openai", *OURS}
 MODEL_PLUGINS = PluginGroup(
     "replan.models", "a function make(text, environment)", function_of(2), dict.fromkeys((*_PREFIXES, "openai"), "")
 )
-"""The models of installed distributions, by prefix.
+"""The plug-in models of installed Python distributions. A prefix identifies each plug-in.
 
 `make(text, environment)` returns a `runtime.models.port.Model` for the text after the prefix, or raises `UsageProblem`.
 The model opens nothing before its first call, since `make` is also called only to check the text.

@@ -16,12 +16,13 @@ from actors.plans.reader import read_plan
 from runtime.core.errors import UsageProblem
 
 TEMPLATES = "templates"
-"""The setting that maps problem types to a plan or the path of a plan file."""
+"""The key of the setting that maps each problem type to a plan, or to the path of a plan file."""
 PLAN = "plan"
-"""The setting with the plan, or the path of its file, for all other problem types."""
+"""The key of the setting for all problem types that `templates` does not list. Its value is a plan, or the path of a
+plan file."""
 
 MakeProblem = Callable[[str, KeyPath, str], UsageProblem]
-"""Returns the error for three arguments: the cause, the keys within the settings, and a hint."""
+"""A function that returns an error. Its arguments are the cause, the path of keys to the wrong setting, and a hint."""
 
 
 def replace_plan_files(workflow: Workflow, document: ParsedFile, folder: Path) -> Workflow:

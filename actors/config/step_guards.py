@@ -53,7 +53,7 @@ BUILT_IN: Mapping[str, PureGuardFactory] = {
     "requirements_covered": requirements_covered.make_requirements_covered,
     "strategy_valid": strategy.make_strategy_valid,
 }
-"""The built-in guards, by the names that workflows use."""
+"""A mapping from the names that workflows use to the factories of the built-in guards."""
 
 
 class PlugInFailed(Exception):
@@ -93,7 +93,8 @@ def _error_to_report(error: BaseException) -> Exception | None:
 
 
 _NOT_A_PLUG_IN = {"actors", "replan", "runtime", "anyio", "outcome", "trio"}
-"""The packages of this program, and the packages that run a plug-in's tasks. Their code is not code of the plug-in."""
+"""The packages of this program, and the packages that run a plug-in's tasks. The place of a plug-in's error is never in
+these packages."""
 
 
 def _place_of(error: Exception) -> str:

@@ -37,19 +37,20 @@ TEXT_MAX = 20_000
 """The largest number of characters in a workflow's `constraints`, which are part of every prompt."""
 
 TEMPLATE_SELECTOR = "TemplateSelectorGenerator"
-"""The name of the generator that returns the template for the problem's type."""
+"""The name of the generator that returns the plan template for the problem's type."""
 
 TEMPLATE_GENERATORS = frozenset({"PlanGenerator", TEMPLATE_SELECTOR})
-"""The two names of the generator that returns templates; `PlanGenerator` comes from AtomicGuard's files."""
+"""The two names of the generator that returns plan templates. AtomicGuard's files use the name `PlanGenerator`."""
 
 TOOL_PLANS = "ToolPlanGenerator"
 """The name of the generator that searches for a plan among the steps declared in a tools file."""
 
 FREE_GENERATORS = TEMPLATE_GENERATORS | {TOOL_PLANS}
-"""The built-in generators that call no model (S123)."""
+"""The names of the built-in generators that call no model (S123)."""
 
 MODEL_GENERATORS = frozenset({"model", "LLMJsonGenerator", "LLMPlanGenerator", "LLMPlanRefiner"})
-"""The names of the generator that calls the run's model. AtomicGuard's files use one name per kind of artifact."""
+"""The names of the one generator that calls the run's model. AtomicGuard's files use a different name for each kind of
+artifact."""
 
 GuardLevel = Literal["minimal", "medium", "expansive"]
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
@@ -57,7 +58,7 @@ Search = Annotated[str, BeforeValidator(canonical_search), WithJsonSchema(SEARCH
 
 _LEVELS: tuple[GuardLevel, ...] = ("minimal", "medium", "expansive")
 PLAN_GUARDS = {f"plan_{level}": level for level in _LEVELS}
-"""The level of each guard that judges plans."""
+"""A mapping from the name of each plan guard to its level, such as `plan_medium` to `medium`."""
 _ROLES = {
     "analysis_valid": "analysis",
     "recon_valid": "recon",
@@ -68,7 +69,7 @@ _ROLES = {
 
 
 STRICT_GUARD = "demands_planned"
-"""The guard that `strict` adds to the last steps that make a plan."""
+"""The name of the guard that a workflow with `strict` adds to its last steps, if these steps make a plan."""
 
 
 class Workflow(Config):

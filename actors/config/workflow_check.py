@@ -25,7 +25,7 @@ from actors.search.notation import read_search
 from runtime.core.errors import UsageProblem
 
 DEPTH_MAX = 4
-"""The largest number of levels of nested workflows. A plan of plans of plans needs three levels."""
+"""The largest number of workflows that are nested in each other, including the outermost workflow."""
 
 _PLUG_INS = "add guards and generators with plug-ins, and prompts with a prompts.json beside the file"
 
@@ -114,8 +114,8 @@ class _Loader:
 
 
 SEARCHES = ("depth_first", "iterative_deepening")
-"""The searches with only one branch. A belief policy needs one of these searches, because it cannot choose the moves of
-other searches.
+"""The names of the searches with only one branch. A belief policy works only with these searches, because it cannot
+choose the moves of other searches.
 """
 
 

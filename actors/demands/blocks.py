@@ -145,12 +145,13 @@ def _is_name(line: str) -> bool:
 
 
 LINE_LENGTH_MAX = 2000
-"""The largest number of characters that patterns look at, from the beginning of a line."""
+"""The number of characters at the beginning of a line that patterns look at. The rest of a longer line is not
+searched."""
 HEADING_LENGTH_MAX = 80
 HEADING_WORDS_MAX = 5
 WRAPPED_LENGTH_MIN = 60
-"""The fewest characters of a line that may have been wrapped because it was full. A shorter line was ended on
-purpose.
+"""A line with fewer characters than this was ended on purpose. Any other line may have been wrapped because it was
+full.
 """
 
 _FENCE = lazy_pattern(r"[ \t>]{0,12}(`{3,}|~{3,})")
@@ -165,7 +166,7 @@ _ITEM = lazy_pattern(
     r"|\(?[a-zA-Z][.)]|\(?[ivx]{1,4}\)|\(?(?:[A-Z]{1,5}-?|req)\d{1,3}\)?[:.)]))[ \t]+(?=\S)"
 )
 _INITIAL = lazy_pattern(r"\s*[A-Z]\. [A-Z][\w'-]+,?\s*")
-"""An initial and a name, such as in a signature. Such a line looks like a list item, but is not a list item."""
+"""A line with an initial and a name, such as "J. Smith". Such a line looks like a list item, but is not a list item."""
 _BOX = lazy_pattern(r"\[(?P<mark>[ xX*-]?)\]\s+")
 _NOISE = lazy_pattern(
     r"\s*(?:Traceback \(most recent|File \"|at [\w$.<>/\\:]+[ (]|Caused by:|--> |fatal:|[\w.]*(?:Error"
@@ -351,12 +352,15 @@ def _lines(text: str) -> Iterator[_Line]:
 
 SENTENCE_LENGTH_MAX = 400
 ENDS_MAX = 3000
-"""The largest number of sentence ends that are found in a paragraph. The text after them is cut by length only."""
+"""The largest number of sentence ends that are found in a paragraph. The text after the last of these ends is cut into
+parts of a fixed length."""
 JOINTS_MAX = 8
-"""The largest number of places in a sentence at which a clause may begin. Later text belongs to the last clause."""
+"""The largest number of places in a sentence that are examined as beginnings of a clause. All text after these places
+belongs to the last clause."""
 CLAUSE_LENGTH_MIN = 12
 BREAK_ROOM = 12
-"""A line break is intended if the next line's first word would have left more free columns than this in the line."""
+"""A line break is intended if its line has room for the next line's first word and for more than this number of further
+columns."""
 
 _PLAIN = str.maketrans(dict.fromkeys("\n\r\t\v\f\u00a0\u202f\u2028\x85", " ") | {"\u2019": "'", "\u2018": "'"})
 _PLAIN |= str.maketrans({"\u201c": '"', "\u201d": '"'})
@@ -368,9 +372,9 @@ _ABBREVIATIONS = word_set(
     "dept est jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp a.m p.m",
 )
 _BEFORE_NUMBERS = frozenset(("no", "nr", "min", "max", "sec", "etc", "a.m", "p.m"))
-"""Abbreviations that end a sentence unless a number follows."""
+"""Abbreviations whose full stop ends a sentence, unless a number follows the abbreviation."""
 _LINK = lazy_pattern(r"\S{40}")
-"""A word so long that its line says nothing about the width of the paragraph."""
+"""A very long word, such as a link. The width of a paragraph is measured without the lines that contain such a word."""
 _JOINT = lazy_pattern(
     r"; +(?=\S)|,? +(?:-|\u2013|\u2014|--) +(?=\S)|, (?:and|but|or|so(?! that)|yet|plus) |,? but "
     r"|,? and (?=(?:please|do not|don't|never|must|no |keep |leave |make sure)\b)|, (?=(?:(?:do not|don't|never"

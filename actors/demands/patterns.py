@@ -29,7 +29,7 @@ _DATE = (
     r"|\d{1,2} ?(?:am|pm)\b|to(?:day|morrow|night)\b|noon|midnight|weekend|week|month|quarter|year|sprint|release"
     r"|launch|audit|conference|demo|go-?live|freeze|deadline|q[1-4]\b|easter|christmas|spring|summer|autumn|winter)"
 )
-"""A day, a date or the end of a period, after a word such as "by"."""
+"""A day, a date or the end of a period. Patterns use it after a word such as "by"."""
 _MONEY = r"(?:[$€£] ?\d|\d[\d.,]* ?k? ?(?:€|\$|£|usd\b|eur\b|euros?\b|dollars?\b|pounds?\b|quid\b|chf\b))"
 _COUNT = r"(?:\d[\d.,]*|half an?|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve)"
 _SPAN = r"(?:hours?|days?|weeks?|months?|sprints?|years?)"
@@ -55,7 +55,7 @@ _STRICT = lazy_pattern(
     r"|acceptable|permitted)\b|\bno[- ]?go\b|\bout of the question\b|(?:^|[,;] )leave [^,;:.?]{1,60} (?:out|alone)\b",
     r"\bmay [^,;:.?]{1,60}\b(?:at most|no more than|, not more)\b|\b(?:cannot|can't|may not) [^,;.?]{1,20} than\b",
 )
-"""Words that give a sentence the force `Force.STRICT`."""
+"""Words that show that a sentence is a strict demand (`Force.STRICT`)."""
 _WISH = lazy_pattern(
     rf"\bshould\b|\b{_WHO} (?:still |also |really |therefore |all )*(?:want|wants|needs?|require|expects?|ask you to"
     r"|insist)\b(?! (?:\d|so\b|about\b))|\b(?:i|we|it|they)(?:'d| would) (?:also |really )?(?:like|love|expect|rather"
@@ -70,7 +70,7 @@ _WISH = lazy_pattern(
     r" change[.!]*$|^(?!.*\b(?:but|still|so far)\b).*\b(?:keeps?|continues?) (?:working|to work|running)\b",
     r"^(?!.*\b(?:still|slow|broken|fails?)\b).*\bas (?:it (?:is|does) )?(?:today|before|now|they are)[.!]*$",
 )
-"""Words that give a sentence the force `Force.WISH`."""
+"""Words that show that a sentence states a wish (`Force.WISH`)."""
 _NEEDLESS = lazy_pattern(
     r"\bno need (?:to|for)\b|\bcan wait\b|\bleave [\w ]{1,40} for |\b(?:is|are) (?:left out|excluded|exempt)\b",
     r"\b(?:is|are) not (?:needed|required|necessary|handled|included|covered|backported|reimbursed|replaced|migrated"
@@ -81,7 +81,7 @@ _NEEDLESS = lazy_pattern(
     r"\bstays? out of (?:it|this)\b|\b(?:only|just) [^,;:.?]{1,60} (?:in scope|for now)\b|\b(?:has|in) its own "
     r"(?:ticket|issue|project)\b|\bseparate (?:ticket|issue|project)\b",
 )
-"""Words about work that may be left out or that others may do."""
+"""Words which say that a part of the work is not needed, or that others do this part."""
 _NO_NOUN = lazy_pattern(
     r"^(?:(?:and|but|also|please|pls|then|so|oh),? )*(?:no|zero|without) (?!(?:error|idea|luck|problem|one)s?\b)"
 )
@@ -148,7 +148,7 @@ _FACT = lazy_pattern(
     r"|just )?\d+ (?:of|out of) |^[\w -]{1,40}s come from\b|^[\w-]+(?: \w+)?s (?:hang|crash|fail|arrive)\b"
     r"|^only (?:\d+ ?%|\w+ (?:users|customers) )",
 )
-"""A statement about how things are. It is a demand only with a modal verb."""
+"""A statement about how things are. Such a statement is a demand only if it contains a modal verb."""
 _BURDEN = lazy_pattern(
     r"\b(?:i|we|you|they|users?|customers?|people|support|one) (?:\w+ )?(?:has|have|need) to\b(?! (?:move|migrate"
     r"|replace)\b)"
@@ -180,8 +180,8 @@ class Force(IntEnum):
 
     NONE = 0
     WISH = 1
-    """The sentence is a demand below a neutral heading or a heading about wishes, but not below a heading about the
-    past.
+    """The sentence expresses a wish. It counts as a demand below a neutral heading or a heading about wishes. It does
+    not count below a heading about the past.
     """
     STRICT = 2
     """The sentence is a demand below all headings, except in steps to reproduce, logs and examples."""
@@ -251,16 +251,17 @@ _CONSEQUENCE = lazy_pattern(r",? (?:so|then|therefore) ")
 _COMPOUND = lazy_pattern(r"\w+(?:ing|tions?|ment|ity|ness|ure|time|size|rate|page|name|\w*pth)$")
 """A noun that often follows another noun, as in "cache invalidation" or "report page"."""
 _PAUSE = lazy_pattern(r"[,;] (?=(?:there|it|they|we|i|he|she|the|this|our|my)\b)")
-"""The beginning of a second main clause, whose verbs are ignored."""
+"""The beginning of a second main clause. The verbs of this clause are ignored."""
 _DETERMINERS = frozenset(("a", "an", "the", "my", "our"))
 _NO_VERBS = frozenset(
     ("love", "hate", "like", "hope", "half", "quite", "plus", "minus", "despite", "per", "via", "maybe")
 )
-"""Words that may stand before an object, but are not instructions."""
+"""Words that may stand before an object like a verb in the imperative, but do not begin an instruction."""
 _OCCUR = frozenset(
     ("appear", "arrive", "come", "crash", "disappear", "fail", "grow", "hang", "happen", "jump", "vanish")
 )
-"""Verbs without an object. After a plural noun they make a statement, such as "push notifications arrive twice"."""
+"""Verbs without an object. A plural noun and such a verb make a statement, such as "push notifications arrive
+twice"."""
 
 
 def instructs(small: str) -> bool:
@@ -357,7 +358,7 @@ _DATE_ONLY = lazy_pattern(
 )
 _DATED_WORDS_MAX = 8
 _REASON = lazy_pattern(r"(?<=.{12})(?:\W+so that\b|,? because\b|, since\b|, which\b).*")
-"""The reason in a demand. Its words do not show the kind of the demand."""
+"""The part of a demand that gives a reason. The words of the reason do not show the kind of the demand."""
 _FORBIDS = lazy_pattern(
     r"\b(?:must|may|shall|should)(?: not|n't)\b|\bnever |\b(?:do not|don't|dont)\b|\bavoid\b|\bno[- ]?go\b"
     r"|\bforbidden\b",
@@ -424,7 +425,8 @@ _RULE = lazy_pattern(
     r"\b(?:is|are|gets?) (?:\w+ly |also |then |not |only |never )*(?:(?!affected)\w{2,}(?:ed|en|wn|pt)|sent|set|put"
     r"|left|kept|shown|made|built)\b",
 )
-"""The forms of a rule: a quantifier, a condition, a permission, a passive, or something that does not change."""
+"""The forms of a rule. A rule has a quantifier, a condition, a permission or a passive, or says that something stays as
+it is."""
 _VALUE = lazy_pattern(r"(?:The )?[\w-]+ (?:is|are) [A-Z\d`\"$]")
 """A statement that sets a value, such as "Default is 20 GB"."""
 _TELLS = lazy_pattern(
@@ -438,12 +440,13 @@ _TELLS = lazy_pattern(
     r"\b(?:because|currently|today|at present|at the moment|ago|however)\b|\b(?:about|roughly|around|~) ?\d|\d ?% of\b"
     r"|\bhas \d|\bcome from\b",
 )
-"""Words of a report. They hedge, judge, complain, tell the past, or are about the writer's own things."""
+"""Words which show that a sentence is a report. They hedge, judge, complain, tell the past, or are about the writer's
+own things."""
 _MAIN = lazy_pattern(r"(?<=\w )\b(?:what|when|if|that|which|who|whose|where|until|after|before|once|unless)\b.*")
 _ASIDE = lazy_pattern(
     r" ?\([^()]*\)|(?<=.{12})(?:,? (?:because|since|whereas)\b|, (?:as|so|which) | [-\u2013\u2014]{1,2} ).*"
 )
-"""A part that only adds a reason, a contrast or a remark to a rule."""
+"""A part of a sentence that only adds a reason, a contrast or a remark."""
 _NEW = lazy_pattern(
     r"\b(?:i|we)(?:'d| would)? (?:need|want|like|propose)\b|\b(?:needs?|wants?|propose) (?:an?\b|that\b|new\b)"
     r"|\bwould be (?:\w+ )?(?:useful|nice|great|good)\b|\bshould be able\b|\bfrom (?:now|\w+) on\b|^(?:an?|one|some"
@@ -461,10 +464,11 @@ _NAMED = lazy_pattern(
     r"|\w+s) (?!(?:are|can|may|do|get|go)\b)|(?<=[a-z`,] )(?!(?:[JFMASOND][a-z]*(?:uary|ch|ril|ay|une|uly|ust|ber)"
     r"|[A-Z][a-z]+days?)\b)[A-Z][a-z]+\b"
 )
-"""A proper name: one word before its verb, or a capitalised word later in the sentence."""
+"""A sentence with a proper name. The name is the first word, before its verb, or a capitalised word later in the
+sentence."""
 _STATEMENT_WORDS_MIN = 4
 _EVIDENCE_MIN = 3
-"""How much evidence makes a statement a demand."""
+"""The smallest sum of evidence, in points, that makes a statement a demand; see `specifies`."""
 
 
 def specifies(small: str, written: str, evidence: int) -> bool:

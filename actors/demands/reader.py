@@ -41,25 +41,30 @@ from actors.values.format import lazy_pattern
 from actors.values.requirements import POLICY, Demand, DemandReading, RequirementKind, RequirementSource, demand_at
 
 DEMANDS_MAX = 200
-"""The largest number of demands that are read from one text. If there are more, `unread` says so."""
+"""The largest number of demands that are read from one text. If the text has more demands, `DemandReading.unread` says
+so."""
 READ_LENGTH_MAX = 200_000
 """The largest number of characters of a text that are read. A language model is shown the same number."""
 READ_LINES_MAX = 10_000
-"""The largest number of lines of a text that are read, because short lines cost as much time as long ones."""
+"""The largest number of lines of a text that are read. Lines have their own limit, because a short line takes as much
+time as a long line."""
 SENTENCES_MAX = 2500
 """The largest number of sentences of a text that are read. Reading this many sentences takes a second or two."""
 LIST_LENGTH_MAX = 40
-"""The largest number of items of a list that decide how the list is read."""
+"""How many items at the beginning of a list decide how the list is read. Later items are not considered for this
+decision."""
 WORDS_MIN = 4
-"""The fewest words that a sentence needs for its language to be recognised."""
+"""The language of a sentence is recognised only if the sentence has at least this many words."""
 LATIN_END = 0x24F
 """The last code point of the Latin letters (the block Latin Extended-B)."""
 SCRIPT_SHARE = 0.3
-"""The share of non-Latin letters above which a sentence counts as written in another script."""
+"""A sentence counts as written in another script if its share of non-Latin letters is greater than this."""
 POLICY_LENGTH_MIN = 2500
-"""The fewest characters of a policy. A shorter text in the form of a policy asks for the rules that it states."""
+"""The smallest number of characters of a policy. A shorter text in the form of a policy is read as a request for the
+rules that it states."""
 OPENING_LENGTH_MAX = 600
-"""How many characters the opening of a text has. Title and opening decide whether the text is a policy."""
+"""How many characters at the beginning of a text are its opening. The title and the opening show whether the text is a
+policy."""
 
 _POLICY = (
     r"policy|policies|manual|handbook|guidelines?|guide|procedures?|playbook|runbook|code of conduct|regulations?"
@@ -85,7 +90,7 @@ _TIMED = lazy_pattern(r"\d{1,2}:\d\d\b")
 """A time at the beginning of a list item, which makes the item an entry of a timeline."""
 _LEFT_OUT = lazy_pattern(r"(?:steps )?to (?:reproduce|repeat)\b|^\W*(?:\[[^\]]*\]\([^)]*\)|https?://\S+|[#!]\d+)\W*$")
 _ORDER = frozenset(("so", "then", "first", "next", "later", "finally", "now"))
-"""Labels that only give an order of time."""
+"""Labels at the beginning of a sentence that only show an order in time, such as "Then"."""
 
 
 @lru_cache(maxsize=32)  # Each step and each view of a run reads the same texts.

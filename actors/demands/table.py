@@ -32,9 +32,10 @@ from actors.values.question_form import one_line
 from actors.values.requirements import POLICY, Requirement, RequirementKind, RequirementSource
 
 SHARE_LEAST = 0.25
-"""The least share of a demand's words that a requirement must quote in order to belong to the demand."""
+"""A requirement belongs to a demand only if it quotes at least this share of the demand's words."""
 WORDS_LEAST = 2
-"""The fewest words of a demand that a matching requirement must quote. For a demand of one word, one word is enough."""
+"""A requirement belongs to a demand only if it quotes at least this many of the demand's words. For a demand of one
+word, one word is enough."""
 COVERED_GUARD = "requirements_covered"
 """The name of the guard that compares the tools and tokens of requirements with the steps of a plan."""
 
@@ -281,7 +282,7 @@ class _About(NamedTuple):
 
 
 _BEST = (DemandStanding.CHECKED, DemandStanding.IN_STEP, DemandStanding.DECLARED, DemandStanding.IN_NO_STEP)
-"""The standings, best first."""
+"""The standings of a demand in a plan, from the best to the worst."""
 
 
 def _normalize(text: str) -> str:
@@ -313,15 +314,15 @@ def _plan_text(row: TableRow) -> str:
 
 
 MET, KEPT, NOT_MET = "met", "kept", "not met"
-"""The results of an execution for a demand: a goal is reached, a limit is respected, or neither."""
+"""The three results of an execution for a demand: its goal is reached, its limit is respected, or neither is true."""
 HEADING = "Demands of the text"
 NONE_FOUND = "No demand was found in the text."
 ROWS_BRIEF = 12
-"""The largest number of rows with a step, a check or a declaration in the short form. Rows for demands in no step are
-all shown.
+"""The largest number of rows that the short form of the table shows, not counting rows for demands in no step. The
+short form shows all rows for demands in no step.
 """
 QUOTE_MAX = 200
-"""The largest number of characters of a quote that one line shows."""
+"""The largest number of characters of a demand's quote that one line of the table shows."""
 
 _STYLES: dict[DemandStanding, Style] = {
     DemandStanding.IN_STEP: "",
@@ -331,7 +332,7 @@ _STYLES: dict[DemandStanding, Style] = {
 }
 _END_STYLES: Mapping[str, Style] = {MET: "green", KEPT: "green", NOT_MET: "red"}
 _OPEN = {DemandStanding.IN_NO_STEP: "in no step", DemandStanding.DECLARED: "not checked"}
-"""Words for the standings that the heading counts."""
+"""For each standing that the table's heading counts: the words in the heading."""
 
 
 def demand_line(row: TableRow, *, full: bool = True) -> str:
@@ -379,7 +380,7 @@ def table_lines(table: DemandTable, *, full: bool = True) -> list[Line]:
 
 
 ESCALATIONS_MAX = 8
-"""The largest number of steps that a conclusion names for one reason."""
+"""The largest number of steps that a conclusion lists after each reason, such as the steps that cannot be undone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from actors.values.format import lazy_pattern
 from actors.values.requirements import Demand, DemandPlace, DemandReading, RequirementSource, demand_at
 
 PLACES_MAX = 20
-"""The largest number of places of one quote that are found in a text."""
+"""The largest number of places at which one quote is found in a text. Further places are ignored."""
 
 _WORD = lazy_pattern(r"\w+")
 
@@ -62,20 +62,22 @@ def _join(words: Sequence[str]) -> str:
 
 DEMANDS_MAX = 500
 KEPT_LENGTH_MAX = 8000
-"""The largest number of characters of a problem whose demands are stored in the last event of its run. Reading the
-demands of a text of this length takes 60 ms.
+"""The last event of a run stores the demands of its problem only if the problem has at most this many characters.
+Reading the demands of a text of this length takes 60 ms.
 """
 HOLDS = "Which of the two holds"
-"""The beginning of the question about a conflict. Below it, each quote is on a line that begins with `QUOTE_MARK`."""
+"""The beginning of the question about a conflict of two requirements. Below the question, each requirement's quote is
+on a line that begins with `QUOTE_MARK`."""
 QUOTE_MARK = "- "
 NEITHER = "neither"
-"""The answer that drops both requirements."""
+"""The answer that drops both conflicting requirements."""
 READING = "Which reading of the passage below is meant?"
 """The question about an ambiguous requirement."""
 _WORDS_COMPARED = 20
-"""How many words of a quote are searched for in a question, because a question may shorten the quote."""
+"""How many words at the beginning of a quote are searched for in a question. The question may have left out later
+words."""
 _QUOTED = lazy_pattern(r'`[^`]*`|"[^"]*"')
-"""Code and quoted words. A placeholder in such words does not leave a value open."""
+"""Code and quoted words. A placeholder such as `TBD` in these words does not leave a value open."""
 _OPEN = lazy_pattern(
     r"(?<![\w.])(?:TBD|TBC|TBA|tbd)(?!\w)"
     r"|\b(?:still )?to be (?:decided|defined|determined|confirmed|agreed|specified|discussed)\b"

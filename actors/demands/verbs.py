@@ -39,7 +39,7 @@ NOUN_VERBS = word_set(
 )
 """Base forms of verbs that are also nouns. Such a verb begins an instruction only if an object follows."""
 VERB_ENDINGS = ("ise", "ize", "ify", "ate", "uce", "uct", "ude", "ish")
-"""The endings of longer words that are mostly verbs, such as "create" and "notify"."""
+"""Endings of words. Most longer words with such an ending are verbs, such as "create" and "notify"."""
 OBJECT_WORDS = word_set(
     "a about across after against all also an and another any anything around as at away back before between both by",
     "current dead down each either every everything existing fewer first five for four from her him his how if in",
@@ -47,7 +47,7 @@ OBJECT_WORDS = word_set(
     "others our out over several six so some something such ten than that the their them these this those three",
     "through to two under until unused up us via what when where whether which who why with without your",
 )
-"""Words that begin an object, or follow a verb."""
+"""Words that begin the object of a verb, or that often follow a verb."""
 AUXILIARIES = word_set(
     "am appears are aren't became belongs blocks breaks broke came can can't cannot causes comes contains could",
     "couldn't crashes creates depends did didn't does doesn't drops eats ends exceeds exits fails freezes froze gave",
@@ -62,12 +62,13 @@ CLAUSE_WORDS = word_set(
     "after and as because before but for he how i if it once or she since so than that they unless until we what when",
     "whenever where wherever whether which while who whose why you",
 )
-"""Words that begin a subordinate clause or another part. The next verb is not the main verb."""
+"""Words that begin a subordinate clause or another part of a sentence. The verb after such a word is not the main
+verb."""
 COMPLEMENT_VERBS = word_set(
     "assert check confirm consider decide document ensure explain find guarantee make note prove remember say see show",
     "tell verify",
 )
-"""Verbs that take a clause as their object: "make sure it works"."""
+"""Verbs that take a clause as their object, as in "ensure it works"."""
 _NOUNS = word_set(
     "copies displays documents extracts finds gets handles inserts limits measures permits prompts purchases purges",
     "puts reads records repairs replays replies retires retries says sees sets shows starts stays sticks stores",
@@ -79,7 +80,8 @@ THIRD_PERSON = (
     )
     | frozenset(verb + "es" for verb in PLAIN_VERBS if verb.endswith(("s", "x", "ch", "sh")))
 ) - _NOUNS
-"""The third persons of the plain verbs, except forms that are also plurals of nouns."""
+"""The forms of the plain verbs in the third person singular, such as "adds". Forms that are also plurals of nouns are
+left out."""
 ENGLISH = word_set(
     "a add after all an and any are as at be before but by can can't do does doesn't don't every for from has have i",
     "if in into is it its keep make more must my need never no not of on only or our out please should so sure than",

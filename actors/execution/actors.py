@@ -24,9 +24,10 @@ from runtime.drive.actor import Actor
 FILES_SIDE_BY_SIDE = 16
 """The largest number of files that the model of one run writes at a time."""
 WAITS_MAX = 1024
-"""The largest number of open waits. Each back-off, the deadline, and the expiry of each question is one wait."""
+"""The largest number of waits that an execution has open at a time. The deadline, each back-off, and the expiry of each
+question are one wait each."""
 GUARD_SECONDS = 300.0
-"""The time limit of a guard that proves a plan in a thread, in seconds. The plan guards limit their own work."""
+"""The time limit, in seconds, of a guard that proves a plan in a thread. The plan guards also limit their own work."""
 
 
 @asynccontextmanager

@@ -24,7 +24,8 @@ from runtime.core.events import Value
 from runtime.core.ledger import Price
 
 Approval = Literal["each", "risky", "none"]
-"""Which attempts a person must approve first: all, only risky or irreversible attempts, or none."""
+"""Which attempts must wait for a person's approval: all attempts, only risky or irreversible attempts, or no
+attempts."""
 WRITE_FILE = "write_file"
 HAND_TO_AGENT = "hand_to_agent"
 

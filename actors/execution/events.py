@@ -24,7 +24,8 @@ from actors.values.findings import Finding, Verdict
 from runtime.core.events import Event, Seconds
 
 GOALS_FAILED = "goals_failed"
-"""The outcome of an execution that ended without its goals. Other outcomes are in `actors.run.ending.Outcome`."""
+"""The outcome of an execution that ended before its goals were reached. The other outcomes are in
+`actors.run.ending.Outcome`."""
 
 
 class StepOutcome(StrEnum):

@@ -39,9 +39,9 @@ from actors.values.requirements import requirements_in
 from runtime.core.copies import changed
 
 NO_PLAN_EXISTS = frozenset({PlanningOutcome.ALL_PRUNED, PlanningOutcome.BACKTRACK_CEILING})
-"""The outcomes of a planning run that has tried everything: more calls would find no plan for the same goals."""
+"""The outcomes of a planning run that has tried everything. More model calls would find no plan for the same goals."""
 REJECTIONS_MAX = 20
-"""The largest number of findings about a rejected plan that the next planning run gets."""
+"""The largest number of findings about a rejected new plan that are passed on to the next planning run."""
 
 
 def apply_decision(state: State, event: TroubleDecided) -> State:

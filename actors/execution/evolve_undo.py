@@ -17,8 +17,8 @@ from actors.tools.uses import ModelUse, canonical
 from runtime.core.copies import changed, without
 
 REST_SECONDS = 1.0
-"""The seconds of back-off after an undo tool was interrupted for the first time. Each further interruption doubles
-the back-off.
+"""The back-off, in seconds, after the first interruption of an undo tool. Each further interruption doubles the
+back-off.
 """
 REST_MAX = 60.0
 

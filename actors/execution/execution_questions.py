@@ -33,7 +33,8 @@ LEVELS: Mapping[str, BacktrackLevel] = {
     REVISE_GOALS: BacktrackLevel.FULL_REPLAN,
     GIVE_UP: BacktrackLevel.GIVE_UP,
 }
-"""The level of each answer's decision. `BY_HAND` is not listed, because this answer only reports the step as done."""
+"""A mapping from each answer to the level of the decision that follows. `BY_HAND` is not listed, because this answer
+only reports the step as done."""
 
 _MAY_GO_ON = frozenset(
     {
@@ -144,7 +145,7 @@ _TROUBLES: dict[TroubleCause, str] = {
 
 
 QUESTION_TEXT_MAX = 2_000
-"""The largest number of characters of a plan's or a tool's text that a question shows."""
+"""The largest number of characters of a text from the plan or from a tool that a question shows, such as a command."""
 _NAME_MAX = 200
 
 

@@ -14,11 +14,11 @@ from actors.values.format import printable
 from actors.values.question_form import Inquiry
 
 MESSAGE_MAX = 2_000
-"""The largest number of characters in a finding's message. If a tool's output is cut, its end is kept, because the end
-has the summary.
+"""The largest number of characters in a finding's message. Of a longer output of a tool, the end is kept, because the
+summary is at the end.
 """
 REPLAN = "replan"
-"""The place (`where`) of findings about the planning run of a replan, and about the new plan."""
+"""The place (`where`) of findings about a replan: about its planning run, or about the new plan."""
 _TOOL = (ReasonTag.TOOL_FAILURE,)
 _WORDS = {
     AttemptPhase.PRE_CHECK: "the pre-check",
@@ -101,7 +101,7 @@ def incomplete_file(attempt: Attempt, finish_reason: str) -> Finding:
 
 
 def unconfirmed_phase(attempt: Attempt, answer: str) -> Finding:
-    """Return the finding that a person did not approve, do or accept the attempt's current phase.
+    """Return the finding that a person has not confirmed a phase of an attempt: the approval, the work or the result.
 
     `answer` is empty if nobody has answered.
     """

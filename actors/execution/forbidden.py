@@ -21,7 +21,7 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 from runtime.core.hooks import make_total
 
 FILES = frozenset({"files", "changed files", "files changed"})
-"""The names by which a budget limits how many files may change."""
+"""The names that a budget's limit may have if it limits how many files may change."""
 DAY_SECONDS = 86_400.0
 
 

@@ -24,7 +24,8 @@ from actors.plans.plan import Plan
 
 WORKSPACE_START = "workspace/start"
 WORKSPACE_END = "workspace/end"
-"""The node of the last snapshot before a success. It is compared with the first snapshot if paths are protected."""
+"""The node of the last snapshot of the workspace before a success. If paths are protected, this snapshot is compared
+with the first snapshot."""
 _LOOK = "workspace/look.n"
 
 _PLAIN = re.compile(r"(?!step-|replan$|proof$|trouble$|planner$|workspace$)[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")

@@ -16,7 +16,7 @@ from actors.values.format import format_count, shorten
 from actors.values.lines import BLANK, Line, StyledSpan, indent_line, line
 
 TEXT_MAX = 100
-"""The largest number of characters of a command or an instruction that the outline shows."""
+"""The largest number of characters that the outline shows of each command or instruction."""
 _ON_FAILURE = {
     UNDO: "then the run undoes everything and ends",
     ESCALATE: "then the policy decides",

@@ -24,19 +24,19 @@ from runtime.core.errors import UsageProblem
 from runtime.core.ledger import Limits
 
 CALLS = 90
-"""The default limit of model calls of an execution: enough for two replans of 30 calls each, and for files that models
-write.
+"""The default limit of an execution's model calls. The limit is enough for two replans of 30 calls each, and for files
+that models write.
 """
 OUTPUT_TOKENS = 16_384
-"""The default limit of tokens in one reply, which is one file that a model writes."""
+"""The default limit of tokens in one reply of a model. A reply contains one file that the model writes."""
 REPLANS = 2
-"""The default limit of replans, until the run is reopened."""
+"""The default limit of replans in an execution. Reopening the execution starts a new count."""
 QUESTIONS = 5
-"""The default limit of questions about troubles, until the run is reopened."""
+"""The default limit of questions that an execution asks about troubles. Reopening the execution starts a new count."""
 PATIENCE = 2
 """The default number of equal failures of a step in a row that count as stagnation. Workflows have this default too."""
 PLAN_BYTES_MAX = 4 * 1024 * 1024
-"""The largest number of bytes in a plan as JSON. A model's reply has the same limit."""
+"""The largest number of bytes in a plan that is written as JSON. A model's reply has the same limit."""
 
 
 @dataclass(frozen=True)

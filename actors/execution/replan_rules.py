@@ -150,7 +150,8 @@ LEVELS = {
     "plan_medium": plan_medium.make,
     "plan_expansive": plan_expansive.make,
 }
-"""The guards that may prove a plan, from the weakest to the strongest."""
+"""A mapping from the names of the guards that may prove a plan to their factories, from the weakest guard to the
+strongest."""
 
 
 def guard_of(level: str, tools: ToolSet, assurance: str, r_max: int) -> Guard:

@@ -42,7 +42,7 @@ from actors.values.format import format_count, printable
 from actors.values.requirements import Requirement, requirement_to_json
 
 RunPhase = Literal["planning", "executing", "validating", "replanning", "asking", "undoing"]
-"""The phase of an execution."""
+"""The phase of an execution, which says what the execution is doing; see `run_phase`."""
 
 
 class StepStatus(StrEnum):
@@ -295,7 +295,8 @@ def run_phase(state: State) -> RunPhase:
 
 
 COMPARED_BY = "the execution"
-"""The name of the check that compares the protected files after each step."""
+"""The name that demand tables show for the check of protected files. The execution itself compares these files after
+each step."""
 
 
 def demands_of(config: ExecutionConfig, plan: Plan, later: Sequence[str] = ()) -> DemandTable | None:
@@ -557,7 +558,7 @@ def result_of(view: RunView) -> ExecutionResult:
 
 
 _WITHOUT_REST = ("", Outcome.SUCCESS, UNDONE)
-"""The outcomes after which no step of the plan remains."""
+"""The outcomes of an execution after which no step of the plan remains to be done."""
 
 
 def _next_steps(state: State) -> tuple[str, ...]:

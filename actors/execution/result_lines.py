@@ -25,9 +25,9 @@ _MARKS: dict[StepStatus, tuple[str, Style]] = {
     StepStatus.NOT_DONE: ("·", "yellow"),
 }
 FINDINGS_MAX = 3
-"""The largest number of findings of a step that the checklist shows."""
+"""The largest number of findings that the checklist shows for each step."""
 TOKENS_MAX = 20
-"""The largest number of tokens that the result shows."""
+"""The largest number of tokens that the report of a result shows in one list. Further tokens are only counted."""
 
 
 def result_lines(result: ExecutionResult, program: str) -> list[Line]:

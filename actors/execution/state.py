@@ -24,7 +24,7 @@ from actors.values.artifacts import Feedback
 from actors.values.findings import Finding, Verdict
 
 WHY_MAX = 300
-"""The largest number of characters of a finding that a reason in one line quotes."""
+"""The largest number of characters of a finding's message that a one-line reason quotes."""
 
 
 class AttemptPhase(StrEnum):
@@ -45,7 +45,7 @@ class AttemptPhase(StrEnum):
 
 
 Result = Literal["", "passed", "failed", "unknown"]
-"""How an attempt ended; empty while it has not ended."""
+"""How an attempt ended. The text is empty if the attempt has not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +322,7 @@ ExecutionState = State | NotStarted
 
 
 SIDE_BY_SIDE_MAX = 32
-"""The largest number of steps at work at a time. Steps that wait for a person count too."""
+"""The largest number of steps that an execution does at the same time. Steps that wait for a person count too."""
 
 
 def next_step(state: State) -> int | None:

@@ -20,7 +20,7 @@ from actors.values.findings import Code, Finding
 from runtime.core.ledger import Limit
 
 REFUSED = "user"
-"""The name of the rule for an attempt that a person has refused."""
+"""The rule that a decision names if a person has refused to approve the attempt."""
 
 
 def settle(state: State) -> AttemptDecided | StepSettled | None:

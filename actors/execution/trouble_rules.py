@@ -75,16 +75,18 @@ def _streak(history: Sequence[SettledFailure], step: str, findings: Sequence[Fin
 
 USER = "user"
 NOTHING_LEFT = "budget"
-"""The rule of a decision that the budgets force, because they allow no other decision."""
+"""The rule that a decision names if the budgets allow no other decision."""
 ONLY_A_PERSON = "only_a_person"
 PLANS_AGAIN = "plans_again"
-"""The rule of a replan after a replan that found no plan, or whose plan was rejected."""
+"""The rule that a decision names if the last replan failed, and another replan follows. The last replan found no plan,
+or its plan was rejected."""
 _GOES_ON = frozenset({TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED})
 """The troubles that lead to another replan without a question, at the level stored in the trouble."""
 _ASKS_AT_ONCE = frozenset(
     {TroubleCause.PLANNER_ASKS, TroubleCause.PLAN_REJECTED, TroubleCause.REPLAN_FAILED, TroubleCause.UNKNOWN_OUTCOME}
 )
-"""The troubles for which a person is asked at once, without the policy."""
+"""The causes of troubles about which a person is asked at once, unless `_GOES_ON` leads to another replan. The policy
+does not decide about these troubles."""
 
 
 def decide(state: State) -> TroubleDecided | StepSettled | UndoDecided | None:

@@ -33,7 +33,8 @@ ENDS: Mapping[str, EffectEnd] = {
     LEAVE: EffectEnd.LEFT,
     NOT_DONE: EffectEnd.NOT_DONE,
 }
-"""For each answer of a person: how the undoing of a call ends. After any other answer, the undo tool is called."""
+"""A mapping from a person's answers to the way in which the undoing of a call ends. After any other answer, the undo
+tool is called."""
 _DOES: Mapping[str, str] = {
     CALL: "The undo tool is called.",
     CALL_AGAIN: "The undo tool is called again, with all its attempts.",

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 Written = Literal["command", "option", "model", "key", "value", "extra"]
-"""Where a name is written. A `model` stands after `--model`. A `key` is in a file of settings, tools or a workflow. A
-`value` is one of the words that a key accepts. An `extra` belongs to the package.
+"""What a name in the user's input stands for. A `model` stands after `--model`. A `key` is in a file of settings, tools
+or a workflow. A `value` is one of the words that a key accepts. An `extra` is an optional part of the Python package.
 """
 
 _MESSAGES = "use a webhook: it calls a program of yours, which can send the message"
@@ -50,7 +50,7 @@ RETIRED: Mapping[Written, Mapping[str, str]] = {
         "unified-planning": "install the extra `lab` for PDDL; `pip install unified-planning` adds the planners",
     },
 }
-"""For each retired name, one sentence that names its replacement.
+"""For each retired name, one sentence that tells what replaces it.
 
 An option is written as `COMMAND --OPTION`, such as `run --strict`. A command in a group is written as `GROUP COMMAND`.
 """

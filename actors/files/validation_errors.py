@@ -16,7 +16,8 @@ from runtime.core.events import Value
 from runtime.core.pydantic_messages import describe, with_value
 
 KeyPath = tuple[str | int, ...]
-"""The path of a value in a document: keys, and positions in lists."""
+"""The path to a value in a document: the keys of mappings and the positions in lists, from the outside to the
+inside."""
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -56,7 +57,8 @@ class ParsedFile:
 
 
 _WITH_NUMBERS = frozenset({int, float, str, NoneType})
-"""The types that a field for numbers may have: a text may name a number, and None may be the default."""
+"""The types that a field for numbers may allow. A field may also allow a text that names a number, and None as its
+default."""
 
 
 def _boolean_for_number(model: type[BaseModel], data: Mapping[Any, Any]) -> tuple[KeyPath, bool, str] | None:
@@ -112,7 +114,7 @@ def _path_of_boolean(value: Any) -> KeyPath | None:
 
 
 CONFIG_ERROR = "config"
-"""The pydantic error type of `config_error`."""
+"""The pydantic error type of the errors that `config_error` returns."""
 
 
 def config_error(cause: str, path: KeyPath = (), hint: str = "") -> PydanticCustomError:
@@ -186,7 +188,7 @@ PATTERN_MEANINGS = {
     ),
     r"^(latest|any|(19|20)[0-9][0-9])$": "latest, any, or a year from 1900 to 2099",
 }
-"""The meaning of each pattern in the models of configuration files, in words."""
+"""A mapping from each regular expression in the pydantic models of configuration files to its meaning in words."""
 
 
 class _Unshown:
@@ -202,7 +204,8 @@ class _Unshown:
 
 
 _SHOWN = frozenset({"enum", "greater_than", "greater_than_equal", "less_than", "less_than_equal", "literal_error"})
-"""The types of errors that show no secret: the value should be one of several words, or a number in a range."""
+"""The pydantic error types that show no secret. The field accepts only certain words, or numbers in a range, so its
+value is no secret."""
 
 
 def usage_problem(

@@ -20,16 +20,18 @@ from actors.files.validation_errors import KeyPath, ParsedFile, key_path
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in a file. People write these files by hand, so they are far smaller."""
+"""The largest number of bytes in a YAML or JSON file. People write these files by hand, so the files are usually far
+smaller."""
 NODES_MAX = 50_000
 """The largest number of values in one document, counted after its aliases are expanded.
 
 A few hundred bytes of nested aliases can expand to more values.
 """
 _BESIDE_MAX = 1_000
-"""The largest number of files beside a missing file that are searched for a similar name."""
+"""If a file is missing, at most this many files in its folder are searched for a similar name."""
 DEPTH_MAX = 50
-"""The largest number of levels of nesting. A workflow needs five levels. Python's recursion limit is far higher."""
+"""The largest number of levels to which values in a file may be nested. A workflow needs five levels. Python's
+recursion limit is far higher."""
 
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]{1,300}(\.[0-9]*)?)([eE][-+]?[0-9]{1,2})?")

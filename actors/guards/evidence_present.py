@@ -28,9 +28,9 @@ from actors.values.requirements import EVIDENCE, evidence_in
 NAME = "evidence_present"
 NAMES_MAX = 1_000
 RECON_CHARACTERS_MAX = 1_000_000
-"""The largest number of characters of recon's items that are searched for names."""
+"""The largest number of characters of the recon artifact's items that are searched for names."""
 OCCURRENCES_MAX = 100
-"""The largest number of places in recon's items that are examined for one name."""
+"""The largest number of places in the recon artifact's items that are examined for one name."""
 
 _WORD = re.compile(r"[^\s\"'`,;=|<>{}\[\]]{3,200}")
 _EXTENSIONS = (

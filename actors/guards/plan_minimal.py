@@ -19,14 +19,16 @@ from actors.values.open_questions import find_misunderstandings, questions_of
 from runtime.models.replies import Unreadable
 
 BUDGET_MAX = 1_000_000
-"""The largest budget that is valid at this level, far above any `r_max`."""
+"""The largest number of attempts that a plan's `retry_budget` or `total_retry_budget` may allow at this level. It is
+far above any `r_max`."""
 
 NEAR_MAX = 200
-"""The largest number of step ids that are compared with a misspelt dependency. In a larger plan, no id is suggested."""
+"""The largest number of steps of a plan whose ids are compared with a misspelt dependency. In a plan with more steps,
+no id is suggested."""
 NEAR_LENGTH_MAX = 40
-"""The largest length of a misspelt id and of a suggested id, in characters."""
+"""The largest number of characters in an id that is suggested for a misspelt id, and in the misspelt id."""
 NEAR_STEPS_MAX = 10
-"""The largest number of steps with misspelt dependencies for which ids are suggested, so that all searches together
+"""Ids are suggested for at most this many steps with misspelt dependencies. All searches for similar ids together then
 take at most half a second.
 """
 

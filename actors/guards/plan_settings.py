@@ -30,13 +30,13 @@ GUARD_CATALOG = frozenset(
         "plan_expansive",
     )
 )
-"""The names that plan steps may use in `guard`, unless a workflow changes them."""
+"""The names that steps of a plan may use in `guard`. A workflow may add names or replace these names."""
 
 WORKFLOW_SETTINGS = frozenset(("r_max", "guard_catalog"))
 """The settings that every plan guard inherits from the workflow."""
 
 ASSURANCES = ("none", "weak", "strong_cyclic", "strong")
-"""The assurances, from the weakest to the strongest (Cimatti et al. 2003)."""
+"""The assurances that a plan may have, from the weakest to the strongest (Cimatti et al. 2003)."""
 
 
 @dataclass(frozen=True, slots=True)

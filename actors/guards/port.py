@@ -29,16 +29,16 @@ class Guard(Protocol):
 
 
 AnyGuard = Callable[[Artifact, Context], Verdict | Awaitable[Verdict]]
-"""A guard: a function, or an async function of a plug-in that does I/O."""
+"""A guard: a sync function, or the async function of a plug-in that does I/O."""
 
 GuardFactory = Callable[[Mapping[str, Any]], AnyGuard]
-"""Makes a guard, sync or async, from its `guard_config`.
+"""A function that makes a sync or async guard from a `guard_config`.
 
-Raises `runtime.core.errors.UsageProblem` for an unknown setting.
+It raises `runtime.core.errors.UsageProblem` for an unknown setting.
 """
 
 PureGuardFactory = Callable[[Mapping[str, Any]], Guard]
-"""A factory of sync guards, as all built-in guards are."""
+"""A function that makes a sync guard from a `guard_config`. All built-in guards are sync."""
 
 G = TypeVar("G", bound=AnyGuard)
 
@@ -81,7 +81,7 @@ def definition_of(factory: Callable[[Mapping[str, Any]], G]) -> GuardDefinition[
 
 
 Kind = Literal["all_of", "first_failure", "majority"]
-"""How a composite combines its members; see `composite`."""
+"""How a composite guard combines the verdicts of its members; see `composite`."""
 
 
 def composite(kind: Kind, members: Mapping[str, AnyGuard], absent: int = 0) -> AnyGuard:

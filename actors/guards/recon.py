@@ -18,14 +18,15 @@ from runtime.models.replies import Parsed
 
 NAME = "recon_valid"
 LITERAL = frozenset({"mentioned_files", "apis_involved", "test_references"})
-"""The lists whose items are names."""
+"""The keys of the recon artifact's lists whose items are names."""
 REQUIREMENTS = "requirements"
-"""The list of stated requirements, which may be empty. Its items are objects with `kind`, `text`, `quote` and
+"""The key of the recon artifact's list of stated requirements, which may be empty. Its items are objects with `kind`,
+`text`, `quote` and
 `source`."""
 ITEMS_MAX = 1000
 SEARCH_MAX = 300_000_000
-"""The largest number of characters that all searches together read: about a second of work. Each item is searched for
-in all texts.
+"""The largest number of characters that one guard's searches read altogether. Reading them takes about a second. Each
+item is searched for in all texts.
 """
 
 _PLACE = re.compile(r"(\w+)\[(\d+)\]$")

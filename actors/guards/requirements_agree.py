@@ -33,14 +33,15 @@ from actors.values.requirements import Requirement, RequirementKind, Requirement
 
 NAME = "requirements_agree"
 OPEN_VALUES_MAX = 3
-"""The largest number of sentences with an open value about which questions are asked at once. Questions about further
-sentences follow after the answers.
+"""The guard asks about at most this many sentences with an open value at once. It asks about further sentences after
+the answers.
 """
 READINGS_MAX = 8
 _Pair = tuple[str, Requirement, Requirement, str]
 """The place of a conflict, the two requirements, and the reason why they cannot both hold."""
 _LATER = (RequirementSource.PROBLEM, RequirementSource.USER, RequirementSource.ANSWER)
-"""The sources of requirements, earliest first. If two state the same limit, the later source is right."""
+"""The sources of requirements, from the earliest to the latest. If two sources state the same limit, the limit of the
+later source holds."""
 
 
 def _judge_agreement(artifact: Artifact, context: Context) -> Verdict:

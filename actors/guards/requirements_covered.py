@@ -38,8 +38,8 @@ from actors.values.requirements import Requirement, RequirementKind, requirement
 
 REQUIREMENTS_COVERED = "requirements_covered"
 SATISFIED_MAX = 5
-"""The largest number of requirements that one step may satisfy without a warning. Requirements of scope are only shown
-and do not count.
+"""The largest number of requirements that one step may satisfy without a warning. Requirements of the kind `scope` do
+not count, because they are only shown.
 """
 _VIOLATION = (ReasonTag.REQUIREMENT_VIOLATION,)
 
@@ -184,7 +184,7 @@ def _sort_steps(plan: Plan) -> list[Step]:
 
 DEMANDS_PLANNED = "demands_planned"
 FINDINGS_MAX = 20
-"""The largest number of demands that one verdict quotes. Further demands are only counted."""
+"""The largest number of demands in no step that one verdict quotes. Further demands are only counted."""
 QUOTE_MAX = 300
 """The largest number of characters of a demand that a finding quotes."""
 

@@ -15,13 +15,13 @@ NAME = "human_review"
 
 APPROVE = "approve"
 REJECT = "reject:"
-"""The beginning of an answer that rejects the artifact. The reason follows it."""
+"""The beginning of an answer that rejects the artifact. The reason for the rejection follows this word."""
 SCHEMA: dict[str, Any] = {
     "type": "string",
     "pattern": r"^approve$|^reject: *\S",
     "description": "approve, or reject: and the reason",
 }
-"""The schema of a review. The reason of a rejection is the feedback for the next attempt."""
+"""The JSON schema of the answer to a review. The reason for a rejection becomes the feedback for the next attempt."""
 
 
 def _reject_unreviewed(artifact: Artifact, context: Context) -> Verdict:  # noqa: ARG001 - a guard's signature

@@ -24,14 +24,15 @@ from runtime.core.ledger import Limits
 from runtime.drive.actor import Actor
 
 CALLS_SIDE_BY_SIDE = 16
-"""How many calls of the model one run makes at the same time."""
+"""The largest number of model calls that one run makes at the same time."""
 WAITS_MAX = 1024
-"""How many waits may be open at once: the back-offs, the deadline, and the expiry of each question."""
+"""The largest number of waits that one run has open at a time. The deadline, each back-off, and the expiry of each
+question are one wait each."""
 
 AgentKind = Kind[AgentState[D], AgentEvent]
 """The kind of a small agent whose data has the type `D`."""
 Tools = Callable[[Resources], Sequence[Tool]]
-"""Returns the tools of a run, from the resources of the driving process."""
+"""A function that returns the tools of a run. Its argument is the resources of the process that drives the run."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from runtime.models.port import Fault, Model, ModelRequest, Reply
 from runtime.models.replies import Parsed
 
 TextMaker = Callable[[Context], Awaitable[str] | str]
-"""The function of a plug-in generator, from a context to the text of the artifact; async or not."""
+"""The function of a plug-in generator, sync or async. It takes a context, and returns the text of the artifact."""
 
 
 class Generator(Protocol):

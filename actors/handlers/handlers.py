@@ -25,8 +25,7 @@ from runtime.models.port import Fault, FaultKind, Model, ModelRequest, Reply
 from runtime.models.provider_state import CallSlot
 
 INLINE_BYTES_MAX = 64 * 1024
-"""The largest number of characters in an artifact that guards judge in the event loop. Guards judge larger artifacts in
-threads.
+"""Guards judge artifacts of at most this many characters in the event loop. They judge larger artifacts in threads.
 """
 
 _UNSENT = Fault(

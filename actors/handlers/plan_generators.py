@@ -92,7 +92,8 @@ def _tokens(steps: Sequence[Step], goal: Sequence[str]) -> frozenset[str]:
 
 
 FALLBACK = "feature"
-"""The type whose template is used for types without a template. The steps of this template are the text's demands."""
+"""The problem type whose template is used for all problem types without a template of their own. This template has a
+part for each demand of the text."""
 
 
 class TemplateSelectorGenerator:

@@ -27,11 +27,12 @@ from runtime.drive.actor import Actor, Envelope
 from runtime.process.group import CommandExit, CommandNotStarted, GatedProcess, end_group, start_gated
 
 OUTPUT_CHARACTERS_MAX = 1024 * 1024
-"""The largest number of characters of a function's result that are kept."""
+"""How many characters of the result of a tool's function are kept. The rest of a longer result is dropped."""
 REASON_CHARACTERS_MAX = 500
-"""The largest number of characters of an exception's type and message that are kept."""
+"""If a tool's function raises an exception, this many characters of its type and message are kept. The rest is
+dropped."""
 TOOLS_SIDE_BY_SIDE = 16
-"""How many calls of one tool one run makes at the same time."""
+"""The largest number of calls of the same tool that one run makes at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class PreparedCall(ABC):
 
 
 Prepare = Callable[[Mapping[str, Any]], AbstractAsyncContextManager[PreparedCall]]
-"""Prepares a call with the given arguments. Leaving the context ends everything that still runs."""
+"""A function that prepares a call of a tool with the given arguments. Leaving the returned context ends all parts of
+the call that still run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class Tool:
 
 
 ToolActor = Actor[ToolRequested | ToolCheckRequested, Ended | Checked | None]
-"""The actor that makes a tool's calls, and ends processes of an earlier driver's calls."""
+"""The actor that makes a tool's calls. It also ends processes that an earlier driver's calls have left running."""
 
 
 def tool_actor(tool: Tool, now: Callable[[], float]) -> ToolActor:

@@ -10,7 +10,7 @@ from actors.policy.author import NOTHING, ModelCounts, expected_in_runs
 from actors.policy.decision import belief_row
 
 RUNS_MIN = 10
-"""The smallest number of earlier runs with the same model from which a new run takes counts."""
+"""A new run uses the attempt counts of earlier runs only if at least this many earlier runs had the same model."""
 
 
 def count_attempts(state: State, *, succeeded: bool) -> ModelCounts | None:

@@ -150,7 +150,8 @@ def _judge(guard: AnyGuard, artifact: Artifact, context: Context) -> Verdict | A
 
 
 WAITS_MAX = 1024
-"""The largest number of open waits. Each back-off and the deadline is one wait."""
+"""The largest number of waits that a planning run has open at a time. The deadline and each back-off are one wait
+each."""
 
 
 def actors_for(config: RunConfig, resources: Resources) -> list[Actor[Any, Any]]:

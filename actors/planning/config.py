@@ -38,7 +38,7 @@ STOP_BELOW = 0.025
 
 
 LIMIT_KEYS: Mapping[str, str] = {spec.workflow: name for name, spec in LIMITS.items() if spec.workflow}
-"""The keys of a workflow that limit its runs, with the names of the limits (`actors.run.limits`)."""
+"""A mapping from each key of a workflow that limits its runs to the name of the limit (`actors.run.limits`)."""
 
 
 class StepConfig(NamedTuple):

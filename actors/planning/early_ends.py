@@ -21,10 +21,10 @@ from actors.values.findings import Code
 from runtime.core.copies import changed
 
 REPEATS_MAX = 3
-"""The number of equal rejected artifacts of a step in a round after which the run ends."""
+"""The run ends if this many rejected artifacts of one step in one round have the same meaning."""
 REPEATS_AFTER_AFRESH = 2
-"""How many rejected artifacts of a step may repeat earlier artifacts word for word, in a round with a fresh attempt.
-The prompt of a fresh attempt leaves out the earlier rejections.
+"""In a round with a fresh attempt, the run ends if this many rejected artifacts of a step repeat earlier artifacts word
+for word. The prompt of a fresh attempt leaves out the earlier rejections.
 """
 
 
@@ -153,7 +153,7 @@ def disable_steps(graph: Graph, steps: frozenset[str]) -> Graph:
 
 
 CUTS_MAX = 2
-"""The number of cut-off replies in one visit after which the run parks."""
+"""The run parks if this many replies of the model were cut off in one visit to a step."""
 
 
 def reject_cut(state: State, name: str) -> VerdictReached | None:

@@ -181,7 +181,8 @@ class PlanningOutcome(StrEnum):
 
 
 ONLY_FORWARD = "this workflow does not go back"
-"""The last words of the reason if a search that only goes forward has used up the attempts of a step."""
+"""The last words of the reason for a run's end if a linear search has used up the attempts of a step. A linear search
+never goes back."""
 
 
 class RunStarted(Started):

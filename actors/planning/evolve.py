@@ -72,11 +72,12 @@ from actors.values.given import read_attachments
 from runtime.core.copies import changed, without
 
 Common = RunState[PlanningCall]
-"""The common part of a run. In the functions below, `run` is the common part after the event, and `state` is the whole
-state before the event.
+"""The part of a run's state that all kinds of runs have. In the functions below, `run` is this part after the event,
+and `state` is the whole state before the event.
 """
 _NO_NODE = Node(node="", step="", visit=0, attempt=0, round=0, revision=0)
-"""The template for new nodes. Copying it takes a fifth of the time that setting all fields takes."""
+"""The node from which new nodes are copied. Copying this node takes a fifth of the time that setting all fields
+takes."""
 
 
 def record_request(state: State, run: Common, branch: Branch, event: PlanningCall) -> State:

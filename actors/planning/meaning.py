@@ -22,8 +22,8 @@ TYPED_FIELDS: Mapping[str, tuple[str, ...]] = {
     "recon": ("mentioned_files", "apis_involved", "test_references", "constraints_mentioned"),
     "strategy": ("strategy_id",),
 }
-"""The fields of an artifact that later steps and guards read, by role. All other fields of the artifact only explain
-these fields.
+"""A mapping from the role of a step to the fields of its artifact that later steps and guards read. All other fields of
+the artifact only explain these fields.
 """
 _WORDS_OF_A_PLAN = frozenset({"plan_id", "name", "description", "basis"})
 """The keys of a plan that no guard reads. Two plans have the same meaning if they differ only in these keys."""
@@ -134,7 +134,8 @@ def _previous_attempt(state: State, branch: Branch, accepted: Node) -> Node | No
 
 
 _Content = Callable[[State, Node], object]
-"""Returns the content of an attempt's artifact in the compared form; None without an artifact."""
+"""A function that returns the content of an attempt's artifact in the form that is compared; None if there is no
+artifact."""
 
 
 def _inputs(state: State, node: Node, content: _Content) -> list[object]:

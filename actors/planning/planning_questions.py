@@ -24,7 +24,8 @@ _REDONE = "The step is done again with this answer."
 ADVICE_CHOICES: Mapping[str, str] = {
     "try again": ("The step begins a new round. In this round, the step may send the search back as often as before."),
 }
-"""The answer that is offered in addition to free text if a step has used up its escalations."""
+"""The answer that a question offers in addition to free text if a step has used up its escalations. The value explains
+the answer."""
 REVIEW_CHOICES: Mapping[str, str] = {
     reviews.APPROVE: "The result is accepted, and the run goes on with it.",
     f"{reviews.REJECT} REASON": "The result is rejected, and the next prompt shows the reason.",

@@ -59,13 +59,16 @@ def check_script(model: str, names: Collection[str], owner: str, thing: str) -> 
 
 
 PROBLEM_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in a problem. A prompt contains at most a fifth of this."""
+"""The largest number of bytes in a problem's text. A prompt contains at most a fifth of a text of this length."""
 OUTPUT_TOKENS = "output_tokens_max"
-"""The workflow's key for the token limit of replies. The option replaces the limits of all steps."""
+"""The workflow's key for the token limit of replies. The command-line option for this limit replaces the limits of all
+steps."""
 TIMEOUT = "model_timeout_seconds"
-"""The workflow's key for the time limit of model calls. The option replaces the limits of all steps."""
+"""The workflow's key for the time limit of model calls, in seconds. The command-line option for this limit replaces the
+limits of all steps."""
 _OPTIONS = {**LIMIT_KEYS, TIMEOUT: "timeout"}
-"""For each key of the workflow that an option with another name replaces: the name of the limit."""
+"""A mapping from each key of a workflow that a command-line option replaces to the name of the limit that this option
+sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,8 @@ class RunRequest:
 
 
 Adapt = Callable[[RunRequest], RunRequest]
-"""Changes a prepared planning run, such as for a plan that is made from tools. Raises `UsageProblem`."""
+"""A function that changes a prepared planning run, for example to make a plan from tools. It may raise
+`UsageProblem`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -461,10 +465,12 @@ def _check_steps(before: RunConfig, after: RunConfig) -> None:
 
 
 NAMED_MAX = 5
-"""The largest number of differences that are named. Further differences are only counted."""
+"""The largest number of differences between a run's workflow and the current files that a message names. Further
+differences are only counted."""
 
 _BY_CONTENT = frozenset({"action_pairs", "policy", "prompts"})
-"""The keys of a workflow whose content is compared: the steps, and the files that the workflow names."""
+"""The keys of a workflow whose contents are compared instead of their values. They are the steps, and the files that
+the workflow names."""
 
 
 def describe_edits(start: RunStarted, pinned: RunConfig, registry: Registry, root: Path) -> str:

@@ -22,7 +22,8 @@ from actors.values.findings import Finding, Verdict
 from actors.values.question_form import split_last_question
 
 PREVIEW_MAX = 200
-"""The largest number of characters of an artifact that a prompt shows with the rejection of a later step."""
+"""The largest number of characters of an artifact that a prompt shows together with the rejection of a later step's
+artifact."""
 
 
 _NONE = frozenset[str]()

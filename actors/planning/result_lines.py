@@ -35,7 +35,7 @@ from runtime.core.events import Record
 from runtime.core.ledger import COUNTED, ZERO
 
 UNANSWERED = "add the answer to the text of the problem, and run the problem again"
-"""The advice if a question has no answer and the run accepts no answer any more."""
+"""The advice if a question was not answered, and the run no longer accepts an answer."""
 
 _BY_CODE: Mapping[str, str] = {
     Code.FILTERED: "reword the parts of the problem that the provider's filter may reject, or use another model",
@@ -79,7 +79,8 @@ def advice_for(findings: Sequence[Finding], output_tokens: int) -> str:
 
 
 FINDINGS_MAX = 5
-"""The largest number of findings of the last rejection in the report. `replan show RUN --tree` shows all findings."""
+"""The largest number of findings of the last rejection that the report of a run shows. `replan show RUN --tree` shows
+all findings."""
 
 _NEXT = {
     "all_pruned": "state the problem more fully, or use another model",

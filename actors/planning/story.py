@@ -122,7 +122,7 @@ _BUILT_IN_RULES = {
     "blind": "A blind search goes one level up, whatever the findings say.",
     "e_max": "The step has reached its limit of escalations.",
 }
-"""For the id of each built-in rule: its explanation. All other rules are rows of the policy."""
+"""A mapping from the id of each built-in rule to the rule's explanation. All other rules are rows of the policy."""
 
 
 class AttemptView(NamedTuple):

@@ -20,7 +20,8 @@ from actors.values.requirements import (
 FORBIDS = frozenset({str(RequirementKind.MUST_AVOID), str(RequirementKind.MUST_KEEP)})
 """The kinds of requirements that forbid something."""
 KEPT_KINDS = FORBIDS | {str(RequirementKind.SCOPE), str(RequirementKind.BUDGET), str(RequirementKind.DEADLINE)}
-"""The kinds of requirements that every later plan must keep. Goals may change."""
+"""The kinds of requirements that every later plan of an execution must keep. Requirements of the kind `goal` are not
+among them, because goals may change."""
 
 
 @dataclass(frozen=True, slots=True)

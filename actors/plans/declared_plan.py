@@ -57,7 +57,7 @@ class SearchFailed(Exception):
 
 
 Choices = Mapping[Tokens, Candidate]
-"""The step to take in each state that the plan can reach before the goal."""
+"""A mapping from each state that the plan can reach before the goal to the step that the plan takes there."""
 
 
 def find_choices(candidates: Sequence[Candidate], start: Tokens, goal: Tokens) -> Choices:
@@ -221,10 +221,11 @@ class _Costs:
 
 GOAL = "goal"
 START = "at the beginning"
-"""The token that holds at the beginning if no other token does, because a plan without an initial state is rejected."""
+"""The only token of the initial state if no other token holds at the beginning. A plan without tokens in its initial
+state is rejected."""
 HOLDS = "holds"
-"""The place of errors about the tokens at the beginning: a keyword of `plan_for`. Errors about the goal have the place
-`GOAL`.
+"""The place that errors about the tokens at the beginning name. It is a keyword argument of `plan_for`. Errors about
+the goal have the place `GOAL`.
 """
 
 

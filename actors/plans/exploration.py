@@ -27,12 +27,13 @@ from actors.plans.semantics import (
 )
 
 Edge = tuple[int, int, str]
-"""The number of the source or target configuration (depending on the list), the index of the step, and the step's
-outcome.
+"""One step between two configurations: the number of the other configuration, the index of the step, and the step's
+outcome. The other configuration is the source in a list of predecessors, and the target in a list of successors.
 """
 
 Assurance = Literal["none", "weak", "strong_cyclic", "strong"]
-"""The guarantee for traces that do not escalate, from weakest to strongest (Cimatti et al. 2003)."""
+"""What a plan guarantees for all traces that do not escalate, from the weakest guarantee to the strongest (Cimatti et
+al. 2003)."""
 
 DEAD_ENDS_MAX = 100
 

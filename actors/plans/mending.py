@@ -21,13 +21,13 @@ from actors.values.requirements import requirements_in
 TOTAL = "total_retry_budget"
 BUDGET = "retry_budget"
 LISTS = ("dependencies", "preconditions", "effects", "delete_effects", "failure_effects", "failure_delete_effects")
-"""The lists of a step that are sets of names or tokens."""
+"""The keys of a step whose values are lists of names or tokens. The order of these lists has no meaning."""
 OPTIONAL = (*LISTS, "description", "guard", "on_failure", "repeatable", "undo", "outcomes", BUDGET)
-"""The fields of a step that may be missing. Null means the same as missing."""
+"""The fields of a step that may be missing. A field with the value null counts as missing."""
 NUMBER_MAX = 1_000_000
-"""The largest budget that is set, or read from a text."""
+"""The largest number of attempts that the correction of a plan sets as a budget, or reads from a text."""
 STEPS_MAX = 10_000
-"""The largest number of steps in a plan that is corrected. A guard rejects a larger plan."""
+"""Only a plan with at most this many steps is corrected. A guard rejects a plan with more steps."""
 _DIGITS = len(str(NUMBER_MAX))
 
 

@@ -45,14 +45,14 @@ class Unmet:
 
 STEPS_MAX = 4
 DELETERS_MAX = 600_000
-"""The largest number of deletions for which a white knight is searched. The search takes half a second. A deletion
-counts once for each needed token.
+"""The largest number of deletions in one plan for which a white knight is searched. All these searches together take
+half a second. A deletion counts once for each needed token.
 """
 
 
 KEPT_MIN = 8
-"""The bit set of a token with more steps than this is stored. Smaller bit sets are not stored: they are fast to
-compute, and a plan may have many of them.
+"""If more steps than this add or delete a token, the bit sets of these steps are stored. Smaller bit sets are not
+stored, because they are fast to compute, and a plan may have many of them.
 """
 
 

@@ -22,7 +22,8 @@ UNDO_WORDS = frozenset({NOTHING, IRREVERSIBLE})
 """The values of a step's `undo` that are not names of tools: the step changes nothing, or cannot be undone."""
 
 RESERVED_OUTCOMES = frozenset({"ok", "fail"})
-"""The outcomes that traces use for every step. A named outcome must not have such a name."""
+"""The names of the two outcomes that traces use for every step. A plan must not give such a name to an outcome of its
+own."""
 
 RETRY_BUDGET_DEFAULT = 3
 TOTAL_RETRY_BUDGET_DEFAULT = 10

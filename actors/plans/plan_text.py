@@ -32,7 +32,7 @@ from runtime.core.errors import UsageProblem
 from runtime.logs.terminal_text import clean
 
 GO_BACK = ""
-"""The key in `words` for the text before the id of the step that a failure goes back to."""
+"""The key, in the mappings below, of the text before a step's id. After a failure, the plan goes back to this step."""
 _UNDO_WORDS = {NOTHING: "it changes nothing", IRREVERSIBLE: "it cannot be undone"}
 _ON_FAILURE = {CONTINUE: "go on without it", UNDO: "undo everything and end", GO_BACK: "go back to "}
 _IN_LINES = {**_ON_FAILURE, ESCALATE: "hand over to a person or the replanner", NEVER: "cannot fail"}
@@ -389,7 +389,7 @@ _STEP = (
     "effects",
 )
 LINES_MAX = 400
-"""The largest number of lines of a difference that are shown."""
+"""The largest number of lines that are shown of the difference between two plans."""
 
 
 def plan_as_yaml(value: Mapping[str, Any], comments: Iterable[str] = ()) -> str:

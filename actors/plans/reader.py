@@ -80,7 +80,7 @@ NEAR_KEY = 0.8
 NEAR_KEY_LENGTH_MAX = 40
 """The length of the longest key that is compared with the known keys, in characters."""
 FINDINGS_MAX = 1_000
-"""The largest number of findings about fields and types. Reading stops there."""
+"""The largest number of findings about a plan's fields and types. A plan with more findings is not read any further."""
 
 # The types of fields: `tokens` is a list of strings, `nullable_text` a string or null. No guard depends on a `remark`
 # (a string) or on `marks` (a list of strings). If they have another type, they are ignored with a warning.
@@ -387,7 +387,7 @@ REQUIREMENT: Mapping[str, Any] = {
     "tools": _TOKENS,
     "paths": _TOKENS,
 }
-"""The properties of a requirement in JSON Schema, for recon and for plans."""
+"""The JSON Schema of the properties that a requirement has both in a recon result and in a plan."""
 
 
 def plan_schema() -> dict[str, Any]:

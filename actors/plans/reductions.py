@@ -12,11 +12,14 @@ from actors.plans.graph import bits, mask_of, reachable_by_failure, transpose
 from actors.plans.semantics import Configuration, Program
 
 WORK_PER_CONFIGURATION = 80
-"""The units of work for each configuration that may be visited. A unit takes about a quarter of a microsecond."""
+"""The number of units of work that are allowed for each configuration that may be visited. A unit takes about a quarter
+of a microsecond."""
 WORK_CONFIGURATIONS_MIN = 100_000
-"""The least number of configurations whose work is allowed: about two seconds of processor time."""
+"""The work for at least this number of configurations is always allowed. This work takes about two seconds of processor
+time."""
 PROGRAM_BITS_MAX = 500_000_000
-"""The largest number of bits in a program that is compiled: about 60 MB."""
+"""The largest number of bits in a compiled `Program`: about 60 MB. A plan that needs a larger program is not
+compiled."""
 
 
 class OutOfWork(Exception):

@@ -26,9 +26,9 @@ from actors.plans.graph import StepOrder, bits, order_of
 from actors.plans.plan import ESCALATE, NEVER, UNDO, NamedOutcome, Plan, Step
 
 OK = "ok"
-"""The item for a step's success in a trace."""
+"""The item of a trace that says that a step succeeded."""
 FAIL = "fail"
-"""The item for the failure of a step's last attempt in a trace."""
+"""The item of a trace that says that the last attempt of a step failed."""
 
 
 class Configuration(NamedTuple):

@@ -10,9 +10,9 @@ Chance = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0, le=10**9)]
 
 WEIGHT = 10.0
-"""How many counted attempts weigh as much as the earlier expectation."""
+"""The weight of the expected share: it counts as much as this number of attempts."""
 LEAST = 0.0001
-"""The smallest share. The largest share is 1 less this number."""
+"""The smallest share that is computed from counts. The largest such share is 1 minus this number."""
 
 
 class Author(Config):

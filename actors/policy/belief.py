@@ -92,10 +92,10 @@ class Past(NamedTuple):
 
 
 REPEATS_WEIGHT = 2.0
-"""How many retries of a run weigh as much as the known repeats of its model."""
+"""The weight of the model's known share of repeats: it counts as much as this number of retries in the run."""
 CLEARLY_MORE = 1.25
-"""A fresh attempt comes before a retry if fresh attempts succeeded this many times as often as retries in the records
-(real-models.md).
+"""A fresh attempt is preferred to a retry if fresh attempts succeeded at least this many times as often as retries. The
+numbers are from the records in real-models.md.
 """
 
 
@@ -134,16 +134,18 @@ def distance_up(graph: Graph, step: str, targets: Sequence[str]) -> int:
 
 
 Block = tuple[float, ...]
-"""The probabilities for one cause and one topmost wrong step, by difficulty, then by how many rejections named the
-mistake.
+"""The probabilities of the hypotheses with one cause and one topmost wrong step. They are ordered by difficulty, then
+by the number of rejections that named the mistake.
 """
 Masses = tuple[tuple[Block, ...], ...]
-"""The blocks by cause and then by topmost wrong step. The last block of a cause is for no wrong step."""
+"""For each cause, one block for each topmost wrong step. Each cause has one more block at the end, for the case that no
+step is wrong."""
 _RIGHT, _WRONG, _UNKNOWN = range(3)
 """The state of a step before it was redone: right, wrong, or unknown because it is below the topmost wrong step."""
 _Weights = tuple[Block, Block, Block]
-"""Three probabilities of the result of comparing a step's artifacts: if the step is now right, if it is now wrong, and
-their sum.
+"""Three blocks for one result of comparing a step's artifacts. The first has the probabilities that this result occurs
+and the step is now right. The second has the probabilities that this result occurs and the step is now wrong. The third
+is their sum.
 """
 
 
@@ -230,21 +232,22 @@ class ComparedMove(NamedTuple):
 
 STEPS_MAX = 8
 ELSEWHERE = 0.01
-"""The factor for a rejection whose mistake is outside the failed step and the steps above it."""
+"""The factor by which a rejection is less probable if the mistake is neither in the failed step nor in a step above
+it."""
 UNLISTED = 0.01
-"""The probability of a row that the table does not list for a place."""
+"""The probability that a row matches a rejection, if the table does not list the row for the place of the mistake."""
 SAME_BY_CHANCE = 0.05
-"""The probability that two independent rejections of a step by the same row are equal, because codes and places
-vary.
+"""The probability that two independent rejections of a step are equal if the same row matches both. It is small,
+because codes and places vary.
 """
 HISTORIES_KEPT = 64
-"""How many histories keep their belief for the next decision."""
+"""The number of histories whose beliefs are kept in memory for the next decision."""
 MOVES_KEPT = 1024
-"""How many moves are kept with their terms. A workflow has fewer moves."""
+"""The number of moves whose terms are kept in memory. A workflow has fewer moves than this number."""
 
 _Term = tuple[bool, int, int, float]
-"""A term in the chance of a move: whether the cause's step is redone, the cause, the topmost wrong step, and the
-weight.
+"""One term of the sum that is a move's chance of success. Its items: whether the cause's step is attempted again, the
+cause, the topmost wrong step, and the weight.
 """
 _EMPTY: Block = (0.0,) * (DIFFICULTIES * FEEDBACK_CASES)
 _ONES: Block = (1.0,) * (DIFFICULTIES * FEEDBACK_CASES)

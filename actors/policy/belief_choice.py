@@ -13,9 +13,10 @@ from actors.search.progress import BranchProgress, Move, Phase, Redo, Retry, can
 from runtime.core.events import Value
 
 TIE = 1e-9
-"""The relative difference below which two values count as equal. The earlier candidate is then chosen."""
+"""The relative difference up to which the values of two candidates count as equal. Of equal candidates, the earlier one
+is chosen."""
 PLACES_SHOWN = 3
-"""How many of the likeliest places of the mistake a decision records."""
+"""The number of places of the mistake that a decision records, the likeliest first."""
 
 
 class MistakePlace(Value):

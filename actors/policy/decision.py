@@ -91,7 +91,7 @@ def _mending_row(failure: "Failure", matched: Row, situation: "Situation") -> Ro
 
 
 BELIEF = "belief"
-"""The rule named in decisions that a belief policy makes by its belief."""
+"""The name that decisions show as their rule if a policy made them by its belief, not by a row."""
 
 
 def wanted_targets(step: str, graph: Graph, roles: Mapping[str, str], policy: Policy) -> Mapping[str, tuple[str, ...]]:
@@ -556,8 +556,8 @@ def summary(decision: Decision, verdict: Verdict) -> str:
 
 
 _REQUIREMENTS = "requirements."
-"""The family of codes about the user's requirements. No model is asked about these requirements, because only the user
-knows more.
+"""The beginning of all codes about the user's requirements. No model is asked about a finding with such a code, because
+only the user knows more.
 """
 
 

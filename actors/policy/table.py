@@ -20,9 +20,10 @@ from runtime.models.replies import Parsed, ReplyCode, read_reply
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 DIFFICULTIES = 4
-"""The number of difficulties of a step at which the problem is hard. At the start, all are equally likely."""
+"""The number of levels of difficulty that the table distinguishes for a step at which the problem is hard. At the
+start, all levels are equally likely."""
 FEEDBACK_CASES = 3
-"""The number of cases of feedback: no rejection, one rejection, or more rejections have named the mistake."""
+"""The number of cases that the table distinguishes: the mistake was named by no rejection, by one, or by several."""
 
 Chances = Annotated[
     tuple[Annotated[tuple[Chance, ...], Field(min_length=FEEDBACK_CASES, max_length=FEEDBACK_CASES)], ...],
@@ -30,10 +31,11 @@ Chances = Annotated[
 ]
 
 SELF, OTHER, UNSOLVABLE = "self", "other", "unsolvable"
-"""The places of a mistake besides the roles of steps: the failed step, any other step, and no step at all."""
+"""The places of a mistake that are not roles of steps: the failed step, any other step, and no step. No step is the
+place if the problem has no solution."""
 
 SUM_TOLERANCE = 1e-6
-"""The largest difference of a sum of shares in a file from 1, because the numbers may be rounded."""
+"""The largest accepted difference between 1 and a sum of shares in a file. The numbers in a file can be rounded."""
 
 
 class Person(Config):
@@ -176,10 +178,10 @@ class BacktrackLevel(StrEnum):
 
 
 REPLANS = frozenset({BacktrackLevel.PARTIAL_REPLAN, BacktrackLevel.FULL_REPLAN})
-"""The levels that redo other steps."""
+"""The levels at which steps other than the failed step are redone."""
 
 BACKOFF_MAX = 600.0
-"""The longest back-off of a policy in seconds, including doublings."""
+"""The longest delay before a local retry, in seconds. A doubled delay is not longer either."""
 
 Target = Annotated[
     str,
@@ -196,7 +198,7 @@ Target = Annotated[
 """
 
 Pattern = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_]+\.([a-z0-9_]+|\*)$")]
-"""A finding code, or `family.*`."""
+"""A finding code, such as `family.code`, or `family.*` for all codes of a family."""
 
 
 class Row(Config):

@@ -21,7 +21,8 @@ from runtime.core.errors import UsageProblem
 from runtime.core.events import Value
 
 TEXT_MAX = 100_000
-"""The largest number of characters in one text of an entry, so that a model's context window has room for the problem.
+"""The largest number of characters in one text of a prompt entry. This limit leaves room for the problem in a model's
+context window.
 """
 
 
@@ -180,7 +181,7 @@ def schema_bytes(role: str) -> int:
 
 
 _FOREIGN_SLOT = re.compile(r"\{(?:specification|constraints|feedback|ap_\w+)\}")
-"""Slots of AtomicGuard's templates, which Replan does not replace."""
+"""The slots that AtomicGuard's templates have, but that Replan does not fill in."""
 
 
 class PromptsFile(Value):

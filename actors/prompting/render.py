@@ -18,22 +18,26 @@ from actors.values.given import ATTACHMENTS_BYTES_MAX, Attachment
 from runtime.core.events import text_hash
 
 SPECIFICATION_BYTES_MAX = 200_000
-"""The largest number of bytes in the problem: about 50,000 tokens, half the context window of the smaller models. The
-longest known problem has 60 kB.
+"""The largest number of bytes of the problem that a prompt shows: about 50,000 tokens, half the context window of the
+smaller models. The longest known problem has 60 kB.
 """
 DEPENDENCY_BYTES_MAX = 32_000
-"""The largest number of bytes in one accepted result. A plan of 100 steps has about 30 kB."""
+"""The largest number of bytes that a prompt shows of one accepted result. A plan of 100 steps has about 30 kB."""
 ANSWER_BYTES_MAX = 8_000
-"""The largest number of bytes in one answer, and in its question. Longer material belongs in the problem."""
+"""The largest number of bytes that a prompt shows of one answer, and also of its question. Longer material belongs in
+the problem."""
 MESSAGE_BYTES_MAX = 40_000
-"""The largest number of bytes in one note or requirement. Each has at most 10,000 characters, so none is ever cut."""
+"""The largest number of bytes that a prompt shows of one note or requirement. Notes and requirements have at most
+10,000 characters, so they are never cut."""
 GIVEN_BYTES_MAX = 64_000
-"""The largest number of bytes in the facts that a run is given: a few thousand tokens of a plan's state."""
+"""The largest number of bytes that a prompt shows of the facts that a run is given, such as a plan's state."""
 FEEDBACK_BYTES_MAX = 4_000
-"""The largest number of bytes in one rejection: about thirty findings. Ten rejections leave room for the problem."""
+"""The largest number of bytes that a prompt shows of one rejection: about thirty findings. A prompt with ten rejections
+still has room for the problem."""
 REF_LENGTH = 32
 MARK_LENGTH = 8
-"""The fewest hexadecimal digits of a delimiter's mark. A mark has more digits if the text contains these digits."""
+"""The least number of hexadecimal digits in a delimiter's mark. If the enclosed text contains the mark, the mark gets
+more digits."""
 
 
 class Rendered(NamedTuple):

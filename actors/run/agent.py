@@ -92,7 +92,7 @@ class CallAnswered(Replied):
 
 AgentEvent = AgentStarted | AgentCallRequested | AgentCallReissued | CallAnswered | ToolEvent | RunEvent | RunFinished
 AGENT_EVENTS: tuple[type[Event], ...] = get_args(AgentEvent)
-"""The events of a run of a small agent, for its codec: `Codec(AGENT_EVENTS)`."""
+"""The event classes of a small agent's run. `Codec(AGENT_EVENTS)` makes the codec of these events."""
 
 
 @dataclass(frozen=True, slots=True)

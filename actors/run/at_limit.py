@@ -43,7 +43,7 @@ STEP_SECONDS = 600
 _NO_LIMIT = 10**9
 _DOUBLINGS_MAX = 10
 DECISIONS_MAX = 8
-"""The largest number of decisions that are simulated to find the next request of a run."""
+"""The largest number of decisions that are simulated in a row to find the next request of a run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,8 @@ class Settled(TimedEvent):
 
 
 FRAMING_TOKENS = 64
-"""The number of tokens reserved for a server's additions to a prompt: roles, separators, the schema's name."""
+"""The number of tokens that are reserved for what a server adds to a prompt: roles, separators and the schema's
+name."""
 
 
 def call_cost(sent_bytes: int, output_tokens_max: int, price: Price | None) -> Amount:
@@ -256,7 +257,7 @@ class Calls(Generic[C]):
 
 
 CallsAndLedger = tuple[Calls[Any], Ledger]
-"""The calls and the ledger. They are returned together because an event about a call changes both."""
+"""The calls and the ledger of a run. Functions return them together, because an event about a call changes both."""
 
 
 def record_request(calls: Calls[R], ledger: Ledger, request: R, epoch: int) -> CallsAndLedger:
@@ -356,7 +357,7 @@ def reopen_calls(calls: Calls[C], ledger: Ledger) -> CallsAndLedger:
 
 
 ReplyFields = dict[str, Any]
-"""The fields that every event of a reply has (see `Replied`); the keys are their names."""
+"""The values, by name, of the fields that every event of a reply has (see `Replied`)."""
 
 
 class Received(NamedTuple, Generic[C]):
@@ -426,7 +427,7 @@ def accept_fault(calls: Calls[C], ledger: Ledger, message: "Faulted") -> CallFai
 
 
 LIMIT = "output_tokens_max"
-"""The key, in a verdict's facts, of the token limit at which the reply was cut off."""
+"""The key in a verdict's `facts` for the token limit at which a reply was cut off."""
 
 
 def reject_cut_artifact(artifact: Artifact, guard: str, output_tokens_max: int) -> Verdict:
@@ -501,4 +502,5 @@ class Judged(WorkMessage):
 
 
 RunMessage = Started | Generated | Faulted | Judged | ToolMessage | Control
-"""A message to the machine of a run. A `Started` message has the kind's own subclass, and is itself the first event."""
+"""A message to the machine of a run. For the start, each kind of run has its own subclass of `Started`. This message is
+also the first event."""

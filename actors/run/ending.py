@@ -8,8 +8,8 @@ from runtime.core.events import Event, Seconds
 from runtime.core.ledger import Limit
 
 Cause = Literal["", "provider", "bug", "home_budget"]
-"""The cause of an end from outside: the model's provider, a bug of this program, or the daily budget. Empty if the
-run's own machine decided to end it.
+"""What ended a run from outside: the model's provider, a bug of this program, or the daily budget. The value is empty
+if the run's own machine decided to end the run.
 """
 
 

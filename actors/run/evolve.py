@@ -54,12 +54,12 @@ RunEvent = (
     | LimitNear
     | Forked
 )
-"""The events that are the same in every kind of agent. A kind adds these events to its union: `MyStarted | ... |
-RunEvent | RunFinished`.
+"""The events whose classes are the same in every kind of run. A kind adds these events to the union of its own events,
+such as `MyStarted | RunEvent | RunFinished`.
 """
 CommonEvent = CallRequested | Replied | CallReissued | ToolEvent | RunEvent | RunFinished
-"""The events that can change the common part of a run. A kind has subclasses of the events about calls, replies and the
-end.
+"""The events that can change the common part of a run's state. A kind of run can have its own subclasses of the events
+about calls, replies and the end.
 """
 
 TIMED = (TimedEvent, RunFinished)

@@ -17,7 +17,8 @@ from runtime.core.copies import changed
 from runtime.core.ledger import Amount, Ledger
 
 OF_ORIGIN = -1
-"""The epoch of work that the other run requested. The fork's first driver requests the work again."""
+"""The epoch of open work in a fork that was requested in the copied records of the other run. The fork's first driver
+requests this work again."""
 
 
 def start_fork(run: RunState[C], event: Forked) -> RunState[C]:

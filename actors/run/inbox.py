@@ -120,7 +120,7 @@ def add_message(messages: Messages, event: NoteTold | RequirementTold, place: in
 
 
 def mark_seen(messages: Messages) -> Messages:
-    """Return the messages, all marked as seen, after they were sent in a prompt."""
+    """Return the messages, all marked as seen. A message is seen once the prompt of a recorded request shows it."""
     if all(message.seen for message in messages):
         return messages
     return tuple(replace(message, seen=True) for message in messages)

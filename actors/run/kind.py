@@ -61,16 +61,19 @@ class ChildRun:
 
 
 DriveChild = Callable[[ChildRun], Awaitable[Any]]
-"""Drives a child run to its end, and returns its last state; None if the child run was parked before its end.
+"""Drives a child run to its end, and returns the last state of the child run. Returns None if the child run was parked
+before its end.
 
-A child that has begun goes on from the end of its journal. A child that has finished is not driven again, and its last
-state is returned. Only a failed child, or a child with a new deadline, may be resumed. The state is also returned if
-the child waits for its provider. Raises `Halted` for a run that only a person can continue.
+A child that has begun goes on from the end of its journal. The last state of a finished child is returned without
+driving it again. There are two exceptions: a failed child may be resumed, and so may a child with a new deadline. The
+state is also returned if the child waits for its provider. Raises `Halted` for a child run that only a person can
+continue.
 """
 
 
 Probe = Callable[[WaitRequested], Awaitable[Fault | None]]
-"""Checks whether a failed provider is up. Returns the provider's fault; None if the provider is up."""
+"""Checks whether a provider is up again after a fault. Returns the provider's new fault, or None if the provider is
+up."""
 
 
 def no_limit(_model: str = "", /) -> AbstractAsyncContextManager[None]:

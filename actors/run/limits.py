@@ -17,14 +17,14 @@ if TYPE_CHECKING:  # The help of the command line loads no pydantic.
     from runtime.core.ledger import Limit, Limits
 
 Unit = Literal["count", "dollars", "time", "chance", "switch", "settings", "choice"]
-"""The unit of a limit. `count`: a whole number. `dollars`: an amount of money. `time`: a length of time. `chance`: a
-number from 0 to 1. `switch`: true or false. `settings`: names with values. `choice`: one of several words.
+"""The kind of value that a limit has. `count`: a whole number. `dollars`: an amount of money. `time`: a length of time.
+`chance`: a number from 0 to 1. `switch`: true or false. `settings`: names with values. `choice`: one of several words.
 """
 Duration = float | str
 """A length of time: a number of seconds, or a text such as `90s`, `15m`, `2h` or `1d`."""
 
 DURATION_PATTERN = "([0-9]{1,6}(?:[.][0-9]{1,3})?)([smhd])"
-"""The regular expression of a length of time, such as `15m`: a number and a unit."""
+"""The regular expression for a length of time as a number and a unit, such as `15m`."""
 _DURATION = re.compile(DURATION_PATTERN)
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -286,7 +286,7 @@ class RunLimits(TypedDict, total=False):
 LIMITS: Mapping[str, LimitSpec] = MappingProxyType(
     {name: kind.__metadata__[0] for name, kind in RunLimits.__annotations__.items()}
 )
-"""Every limit by its name."""
+"""The specifications of all limits, by the name of the limit."""
 
 
 def name_of(key: str) -> str:

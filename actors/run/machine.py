@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 ERROR_MAX = 500
-"""The largest number of characters of a bug's message in the reason of a run's end."""
+"""If a bug ends a run, the run's reason quotes at most this number of characters of the bug's message."""
 
 ControlEvent = InboxEvent | LimitNear | RunParked | RunResumed | WaitEnded | WaitRequested | RunFinished
 

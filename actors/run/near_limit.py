@@ -27,7 +27,7 @@ from runtime.core.ledger import COUNTED, Limit, Limits
 from runtime.core.messages import LimitUsed
 
 WARN_AT = (50, 80)
-"""The levels at which runs of this release warn, in percent of a limit."""
+"""The percentages of a limit at which a run warns. New runs of this release store these percentages."""
 
 
 class LimitNear(Event):

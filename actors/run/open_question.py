@@ -68,7 +68,7 @@ class OpenQuestion(TypedDict):
     until: NotRequired[str]
     """When the question expires or the run ends, whichever is earlier (ISO 8601, UTC); missing if neither is set."""
     asked_people: NotRequired[list[str]]
-    """The names of the people who have been asked so far; missing if everybody is asked who may answer."""
+    """The names of the people who have been asked so far; missing if everybody who may answer is asked."""
     follows: NotRequired[list[FollowingStep]]
     """The steps that follow if nobody answers; missing if nothing follows."""
     node: NotRequired[str]
@@ -119,7 +119,7 @@ def answer_deadline(run: RunState[Any], name: str) -> float | None:
 
 Q = TypeVar("Q", bound=Mapping[str, Any])
 Shown = Callable[[str, Question], OpenQuestion]
-"""Returns a question as plain data. Its first argument is the run's id."""
+"""A function that returns a question as plain data. Its arguments are the run's id and the question."""
 
 
 def open_questions(run: RunState[Any], shown: Shown = question_json) -> list[OpenQuestion]:
@@ -163,7 +163,8 @@ def decode_questions(row: bytes) -> list[dict[str, Any]]:
 
 
 ARTIFACT_CHARACTERS_MAX = 20_000
-"""The largest number of shown characters of an artifact under review. `replan questions --json` has all characters."""
+"""The largest number of characters that are shown of an artifact under review. The output of `replan questions --json`
+has the whole artifact."""
 Style = Literal["bold", "dim", ""]
 
 
@@ -221,7 +222,8 @@ def question_rows(question: Mapping[str, Any]) -> list[str]:
 
 
 _SAME = ("text", "about", "shown", "choices", "otherwise", "answer_schema", "artifact", "people_only")
-"""The keys that must be equal in all questions of a group: all texts, and the accepted answers."""
+"""The keys whose values must be equal in all questions of a group. They have the texts of a question, and decide which
+answers are accepted."""
 
 
 def group_equal(questions: Iterable[Q]) -> list[list[Q]]:

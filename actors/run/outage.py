@@ -21,33 +21,36 @@ if TYPE_CHECKING:
     from actors.run.calls import Faulted
 
 TRIES_MAX = 5
-"""The largest number of tries of one call in a row before the run waits for the provider (docs/explanation/budgets.md).
+"""The largest number of failed tries of one call in a row. After them, the run waits for the provider
+(docs/explanation/budgets.md).
 """
 PATIENCE_SECONDS = 600.0
-"""The default patience: the total seconds of pauses for which a process waits for its provider. Pauses that a server
-asks for (`Retry-After`) count too.
+"""The default patience: the longest total time, in seconds, of the pauses in which a process waits for its provider.
+Pauses that a server asks for (`Retry-After`) count too.
 """
 BAD_REPLIES_MAX = 2
-"""The number of replies of one call in a row that are no chat completions, after which the run parks. The server
-probably has another API.
+"""A run parks after this number of replies in a row to one call that are no chat completions. The server probably has
+another API.
 """
 BACKOFF_FIRST = 1.0
-"""The seconds before the second try. This pause doubles with each further try. It is multiplied by a factor from 0.5 to
-1.5, made from a hash of the request's id.
+"""The pause, in seconds, before the second try of a call. This pause doubles with each further try. Each pause is
+multiplied by a factor from 0.5 to 1.5, which is made from a hash of the request's id.
 """
 STAYING_SECONDS = 60.0
-"""The longest pause, in seconds, between two checks while a process waits for a provider. A check costs nothing."""
+"""The longest pause, in seconds, between two checks of a provider for which a process waits. A server can ask for a
+longer pause. A check costs nothing."""
 LEFT_SECONDS = 3600.0
-"""The seconds before the next try if no process waits for the provider."""
+"""The shortest pause, in seconds, before the next try of a run that waits for its provider without a process."""
 PAUSE_MAX = 86_400.0
-"""The longest pause in seconds, even if a server asks for a longer pause."""
+"""The longest pause before a try, in seconds. If a server asks for a longer pause, this pause is used."""
 TIMEOUT_GROWN_MAX = 3600.0
 """The longest time limit, in seconds, that a call can get because its earlier tries took too long."""
 
 _WRONG = frozenset({FaultKind.BAD_REQUEST, FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
 """The faults after which a person must change the request. The program makes no further try."""
 _DOWN = frozenset(kind for kind in FaultKind if kind.final) - _WRONG
-"""The faults that may pass later, but make another try useless now. After them the run waits for the provider at once.
+"""The faults that make another try useless now, but can be over later. After such a fault, the run waits for the
+provider at once.
 """
 
 

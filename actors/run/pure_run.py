@@ -21,7 +21,8 @@ from runtime.core.messages import Mailed
 from runtime.models.port import Reply
 
 START = 1_000_000_000.0
-"""When the run begins, in UTC seconds since 1970. Each message comes one second after the previous message."""
+"""The time at which the run for a test begins, in UTC seconds since 1970. Each message comes one second after the
+previous message."""
 
 
 class PureRun(Generic[D]):

@@ -92,15 +92,16 @@ WAYS: Mapping[Via, str] = {
     "ask": " in a Python program",
     "link": " through a link",
 }
-"""For each interface: the words that follow `answered` in a sentence, such as `on the web page`."""
+"""For each interface, the words that follow `answered` in a sentence about an answer, such as `on the web page`."""
 USER = "user"
-"""The address of questions. A run needs no process if its only open work is questions."""
+"""The address of the user, to whom questions are sent. A run whose only open work is questions needs no process."""
 
 
 STOP = "stop"
 GO_ON = "go on"
 OTHER_MODEL = "model:"
-"""The beginning of an answer at a limit that names another model. The rest of the answer is the model's name."""
+"""The first characters of an answer that chooses another model when a run has reached a limit. The rest of the answer
+is the model's name."""
 MODEL_CHOICE = f"{OTHER_MODEL} NAME"
 
 
@@ -233,7 +234,8 @@ MOVES: Mapping[tuple[Status, str], Status] = {
     (Status.WITHDRAWN, "clarification_answered"): Status.ANSWERED,
     (Status.EXPIRED, "clarification_answered"): Status.ANSWERED,
 }
-"""The next status for each status and kind of event. All other combinations are refused."""
+"""The new status of a question, by its status before and the kind of event. Combinations that are not listed are
+refused."""
 
 _UNANSWERED = {Status.DECLINED: "declined", Status.EXPIRED: "expired"}
 
@@ -272,7 +274,7 @@ class Question:
 
     @property
     def asked_people(self) -> tuple[str, ...]:
-        """The names of the people who have been asked so far; empty if everybody is asked who may answer."""
+        """The names of the people who have been asked so far; empty if everybody who may answer is asked."""
         return () if self.request.reminders is None else self.request.reminders.people_after(self.steps_done)
 
     def asks(self, person: str) -> bool:
@@ -301,7 +303,7 @@ class Question:
 
 
 Questions = Mapping[str, Question]
-"""All questions of a run, even closed questions, in the order in which they were asked. The keys are their ids."""
+"""All questions of a run by id, in the order in which they were asked. Closed questions are included."""
 
 
 def close_question(questions: Questions, event: ClosingEvent, place: int) -> Questions:

@@ -230,7 +230,8 @@ def _is_silent(event: Any) -> bool:
 
 
 _DERIVED = ("request_id", "node", "step")
-"""The properties of events that are added to the stored fields, so that readers of the JSON need not parse ids."""
+"""The names of the event properties that the JSON of an event has besides the stored fields. With these properties,
+readers of the JSON need not parse ids."""
 
 
 def record_fields(event: Any) -> Mapping[str, Any]:

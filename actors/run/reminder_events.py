@@ -5,11 +5,12 @@ from typing import Literal
 from runtime.core.events import Event, Seconds, Value
 
 ReminderScope = Literal["all", "approvals", "ordinary"]
-"""The questions that a rule applies to. `approvals` are the questions that no program may answer, such as reviews and
-questions about the outcome of a tool's call.
+"""The questions to which a rule for reminders applies. `approvals` are the questions that no program may answer, such
+as reviews and questions about the outcome of a tool's call. `ordinary` are all other questions.
 """
 Ending = Literal["", "expiry", "deadline"]
-"""The event that ends a question without an answer: its expiry, the run's deadline, or no event (empty)."""
+"""What ends a question that nobody answers: the expiry of the question or the deadline of the run. The value is empty
+if nothing ends the question."""
 
 
 class ReminderStep(Value):

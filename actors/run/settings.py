@@ -26,7 +26,7 @@ MODEL_MAX = 300
 MODEL_KEYS = frozenset({"model", "price", "call_seconds", "server"})
 _OWN = MODEL_KEYS | {"kind", "timeout_seconds", "output_tokens_max", "strict", MODEL_SETTINGS}
 NEVER_STRICT = "strict is only for runs that make a plan from a text"
-"""The reason why a run that makes no plan from a text refuses `strict`."""
+"""The reason for refusing the setting `strict` in a run that makes no plan from a text."""
 
 
 class SettingsChanged(TimedEvent):

@@ -197,9 +197,9 @@ ToolMessage = Begun | Ended | Checked
 
 
 Phase = Literal["running", "checking", "settled", "asked"]
-"""The progress of a later driver with an earlier driver's call. `running`: it has done nothing yet. `checking`: the
-call's process is being ended. `settled`: the call's process has ended, or cannot be seen. `asked`: a person is asked
-about the outcome.
+"""How far a later driver has dealt with a call that an earlier driver left open. `running`: the later driver has done
+nothing yet. `checking`: the call's process is being ended. `settled`: the call's process has ended, or cannot be seen.
+`asked`: a person is asked about the outcome of the call.
 """
 
 
@@ -220,7 +220,7 @@ class OpenTool:
 
 
 Tools = Mapping[str, OpenTool]
-"""The open calls by request id."""
+"""The open tool calls of a run, by request id."""
 
 
 def apply_event(tools: Tools, event: ToolEvent, epoch: int) -> Tools:

@@ -27,7 +27,8 @@ from runtime.core.machine import fold
 E = TypeVar("E")
 
 Scalar = str | int | float | bool | tuple[str, ...]
-"""The value of a field: an id, a number or a code. It never has a text of a model or a user."""
+"""The value of a field in a view of a run: an id, a number or a code. The value never contains text from a model or a
+user."""
 
 
 class CheckBegan(NamedTuple):
@@ -122,8 +123,8 @@ class SentPrompt(NamedTuple):
 
 
 Near = Callable[[int], tuple[int, S]]
-"""Returns a state from which a replay can start, before a given record. The result is a number of records and the state
-after these records.
+"""A function that finds a state from which a replay can start. Its argument is the number of a record. It returns a
+number of records before that record, and the state after these records.
 """
 
 

@@ -33,7 +33,7 @@ class TimedEvent(Event):
 
 
 StoredLimits = Annotated[Limits, PlainSerializer(lambda limits: limits.model_dump(mode="json"), dict[str, Any])]
-"""Limits that are stored in full, so that other defaults in a later release do not change a run."""
+"""Limits that are stored with all their defaults. So a run does not change if a later release has other defaults."""
 
 
 class Started(TimedEvent):
@@ -65,8 +65,8 @@ CLOCK = "clock"
 DEADLINE = "deadline"
 HOME_BUDGET = "home_budget"
 PROVIDER = "provider"
-"""The request id of the wait for the model's provider. For a child run's provider, the id ends with a colon and the
-call.
+"""The request id of a wait for the provider of the run's model. If the wait is for the provider of a child run, a colon
+and the request id of the parent run's call follow.
 """
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 NUMBER_MAX = 256
-"""The largest width, branching or number of samples. This number also limits the requests of one step at the same time.
+"""The largest width, branching or number of samples of a search. So this number also limits how many requests of one
+step are open at the same time.
 """
 
 NUMBERS: Mapping[str, Mapping[str, int | None]] = {
@@ -24,7 +25,8 @@ NUMBERS: Mapping[str, Mapping[str, int | None]] = {
     "restart": {"samples": 10},
     "best_of": {"samples": 4},
 }
-"""The numbers of each search in order, with their defaults. A default of None is computed from the steps."""
+"""For each search, the names of its numbers in order, with their defaults. None means that the default is computed from
+the steps."""
 
 SINGLE_BRANCH = frozenset(name for name, numbers in NUMBERS.items() if not numbers)
 """The searches with one branch. Only searches with several branches have numbers."""

@@ -32,11 +32,11 @@ class Phase(StrEnum):
 
 
 UNSET = frozenset({Phase.IDLE, Phase.AGAIN})
-"""The phases in which the next attempt may begin. This is a constant because it is read for every step after every
-event.
+"""The phases of a step in which its next attempt can begin. The set is a constant for speed, because it is read after
+every event.
 """
 GOAL = frozenset({Phase.ACCEPTED})
-"""The only phase in a goal state: all steps are accepted (S2)."""
+"""The set of the only phase that steps have in a goal state, because all steps are accepted there (rule S2)."""
 
 
 @dataclass(frozen=True)

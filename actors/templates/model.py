@@ -19,7 +19,7 @@ from runtime.core.ledger import Usage
 from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 REMARKS_MAX = 5
-"""The largest number of findings about a draft that a critique quotes."""
+"""A critique quotes at most this number of findings about a draft."""
 
 
 class TemplateModel:
@@ -169,4 +169,4 @@ AUTHORS: Mapping[str, Callable[[TemplateRequest, PlanTemplate], dict[str, Any]]]
     "critique": critique,
     CLASSIFIER: _unclear_cause,
 }
-"""The functions that make the artifacts, by role."""
+"""For each role, the function that makes the artifact of a step with this role."""

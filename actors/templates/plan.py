@@ -22,7 +22,8 @@ from actors.values.requirements import (
 )
 
 WORDS_MIN = 5
-"""The fewest words of a text that a template needs to plan without a question. Texts that name a file may have fewer.
+"""The least number of words that the user's texts must have together. If they have fewer words and name no file, the
+template asks a question.
 """
 FILES_MAX = 20
 DEMANDS_MAX = 200
@@ -32,7 +33,7 @@ QUESTIONS = (
     "What happens now, where does it happen, and what should happen instead?",
     "Which part of the program (a file, a command, a page) should change, and what will show that the work is done?",
 )
-"""The questions for texts that are too short, in the order of asking."""
+"""The questions that a template asks if the user's texts are too short, in the order of asking."""
 TOO_SHORT = "the text is too short for a plan; say what is wrong or wanted, and where"
 
 _EXTENSIONS = (
@@ -153,7 +154,7 @@ def _list(value: Any) -> list[Any]:
 
 REPETITIONS_MAX = 6
 BRIEF_MAX = 60
-"""The largest number of characters of a demand in the name of a step."""
+"""The largest number of characters that a step's name quotes of a demand."""
 FILES_SHOWN = 4
 BASIS = (
     "This plan has the shipped steps of {name}. Only its title, files and demands come from your text. "

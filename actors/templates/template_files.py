@@ -13,7 +13,7 @@ from actors.files.yaml_document import read_document
 from actors.values.requirements import RequirementKind
 
 STEP_ID = r"^[a-z][a-z0-9_]{0,63}$"
-"""The pattern of a step's id, and of the token that it makes."""
+"""The regular expression for the id of a step, and also for the token that the step makes."""
 Name = Annotated[str, Field(pattern=STEP_ID)]
 
 

@@ -42,14 +42,15 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.process.group import CHUNK_BYTES, CommandNotStarted, GatedProcess, start_gated
 
 REPORT_BYTES_MAX = 16 * 1024 * 1024
-"""The largest number of bytes of an agent's standard output that are kept. The last bytes are kept, because they
-contain the result.
+"""The largest number of bytes that are kept of an agent's standard output. If there are more, the last bytes are kept,
+because they contain the result.
 """
 ERROR_BYTES_MAX = 64 * 1024
-"""The largest number of bytes of an agent's standard error that are kept. The last bytes are kept."""
+"""The largest number of bytes that are kept of an agent's standard error. If there are more, the last bytes are
+kept."""
 DRAIN_SECONDS = 5.0
-"""The largest number of seconds for which output is read after an agent's end. A process of the agent may keep the
-pipes open.
+"""The longest time, in seconds, for which an agent's output is read after the agent has ended. Without a limit, a
+process that the agent started could keep the pipes open.
 """
 
 

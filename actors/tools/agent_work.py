@@ -22,7 +22,7 @@ from runtime.core.ledger import MICRO
 WORKTREE_DIFF = "worktree:diff"
 WORKSPACE_MERGE = "workspace:merge"
 GIT_SECONDS = 120.0
-"""The time limit, in seconds, for all git commands that make, record or merge one worktree."""
+"""The time limit, in seconds, for all git commands together that make, record or merge one worktree."""
 CALL_SECONDS = 300.0
 """The time limit of a call of `worktree:diff` or `workspace:merge`, in seconds."""
 _PATHS_SHOWN = 5
@@ -146,7 +146,7 @@ def list_paths(paths: Sequence[str]) -> str:
 
 
 COUNT_MAX = 10**12
-"""The largest number of tokens, turns or dollars in a report that is accepted."""
+"""Larger numbers of tokens, turns or dollars in an agent's report are ignored."""
 _SHOWN = 300
 
 

@@ -266,7 +266,8 @@ def _check_takes_nothing(binding: Binding, document: ParsedFile, path: KeyPath) 
         raise document.problem(f"the tool {binding.tool!r} takes no arguments", (*path, "with"), "leave `with` out")
     if binding.outcomes or binding.values:
         key = "outcomes" if binding.outcomes else "values"
-        raise document.problem(f"the tool {binding.tool!r} has no output with outcomes or values", (*path, key))
+        cause = f"the tool {binding.tool!r} is a model or a person, so no {key} can be read from its output"
+        raise document.problem(cause, (*path, key), f"leave `{key}` out")
     if binding.expect == "failure":
         cause = f"the tool {binding.tool!r} does not run code, so it cannot have `expect: failure`"
         raise document.problem(cause, (*path, "expect"), "name a command, a Python function or a tool of an MCP server")

@@ -13,14 +13,14 @@ from actors.tools.parameters import PATTERN_CHARACTERS_MAX, Regex, pattern_probl
 ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 ParameterName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 PlanName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-"""The name of a generator or a guard in a plan."""
+"""The name of a generator, guard or step in a plan."""
 
 Expected = Literal["success", "failure"]
-"""Whether a call must succeed or fail."""
+"""The end that a step expects from the call of a tool: the call must succeed, or it must fail."""
 
 
 TokenName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""The name of a token that has a value."""
+"""The name of a token that has a value, which a later step can use as an argument."""
 OutcomeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 OutcomePattern = Annotated[str, StringConstraints(min_length=1, max_length=PATTERN_CHARACTERS_MAX)]
 """A regular expression, in which `{token}` is replaced by the value of the token."""

@@ -227,7 +227,8 @@ def _list_snapshot(workspace: Workspace, since: str, notice: str) -> WorkspaceSn
 
 
 Work = Callable[[Workspace, Mapping[str, Any]], str]
-"""A function that does the work of a call in a thread, and returns the output. The function may raise `CallRefused`."""
+"""A function that does the work of a built-in tool's call in a thread, and returns the output. The function can raise
+`CallRefused`."""
 
 
 @dataclass(frozen=True, slots=True)

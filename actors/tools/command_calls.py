@@ -25,7 +25,7 @@ from runtime.process.group import CommandExit, CommandNotStarted, start_gated
 _PASSING = frozenset({errno.EAGAIN, errno.EBUSY, errno.EDQUOT, errno.EINTR, errno.EIO, errno.EMFILE, errno.ENFILE}) | {
     *(errno.ENOMEM, errno.ENOSPC, errno.ESTALE, errno.ETIMEDOUT, errno.ETXTBSY),
 }
-"""The errors of the operating system that may be temporary, such as a full disk."""
+"""The error numbers of the operating system for errors that may be temporary, such as a full disk."""
 
 
 class CallRefused(Exception):

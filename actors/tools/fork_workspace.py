@@ -27,7 +27,7 @@ from actors.tools.workspace import WorkspaceLock, check_workspace, ensure_free, 
 from runtime.core.errors import UsageProblem
 
 SECONDS = 120.0
-"""The time limit, in seconds, for all git commands that make a worktree."""
+"""The time limit, in seconds, for all git commands together that make or remove the worktree of a fork."""
 ANOTHER = "name another folder with --workspace"
 
 

@@ -21,15 +21,16 @@ from runtime.journal.folder import prepare_folder, replace_file
 FILES_MAX = 20_000
 DEPTH_MAX = 64
 TOTAL_BYTES_MAX = 512 * 1024 * 1024
-"""The largest number of bytes that are read for one listing. Files that are unchanged since the last listing are not
-read.
+"""The largest number of bytes that one listing reads from files. Files that are unchanged since the last listing are
+not read.
 """
 KEPT = 50
 PREFIX = "listing:"
 """The beginning of a listing's id."""
 
 Listing = Mapping[str, tuple[str, str]]
-"""For each file's path, the hash of the content, and a text of size, times and mode, by which a change is noticed."""
+"""For each file's path, two texts. The first is the hash of the file's content. The second has the file's size, times
+and mode, and differs after a change."""
 
 
 class TooManyFiles(Exception):

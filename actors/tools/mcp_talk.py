@@ -47,14 +47,13 @@ from actors.tools.specs import McpSpec
 from runtime.core.errors import root_cause
 
 POLL_SECONDS = (0.05, 30.0)
-"""The shortest and the longest time between two polls, in seconds.
-
-A pause that the server asks for is changed to fit between these bounds.
+"""The shortest and the longest time between two polls of a task, in seconds. If the server asks for a pause outside
+these bounds, the nearest bound is used.
 """
 SLOWER = 0.05
-"""The shortest time between two polls, as a fraction of the time that the task has taken so far."""
+"""The shortest time between two polls of a task, as a fraction of the time that the task has taken so far."""
 CANCEL_SECONDS = 2.0
-"""The time limit, in seconds, for cancelling a task."""
+"""The time limit, in seconds, for cancelling a task of an MCP server."""
 ANY: Any = TypeAdapter(dict[str, Any])
 """The type that accepts any JSON object and returns it unchanged."""
 
@@ -153,17 +152,18 @@ async def _cancel_task(client: Client, task: str) -> None:
 
 
 PAGES_MAX = 20
-"""The largest number of pages that are read of a server's list of tools."""
+"""The largest number of pages that are read from the list of an MCP server's tools."""
 REASON_READ = 2_000
-"""The largest number of characters that are read of an error's text."""
+"""The largest number of characters that are used from the text of an MCP server's error."""
 EVALUATIONS_MAX = 2_000
-"""The largest number of keywords of a schema that are evaluated for one call. With references, a small schema can be
-endless.
+"""The largest number of keywords that are evaluated when the arguments of one call are checked against a schema.
+Without this limit, a small schema with references can take endless time.
 """
 ERRORS_MAX = 10
-"""The largest number of errors of arguments that are compared to choose the error to report."""
+"""The largest number of errors in a call's arguments that are compared. Only the most relevant of them is reported."""
 UNEVALUATED = frozenset({"pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems"})
-"""The keywords that only the server checks. They contain patterns, and matching a pattern might never end."""
+"""The keywords of a schema that only the server checks. Evaluating them can match patterns, and this might never
+end."""
 
 
 async def call_server(

@@ -28,13 +28,14 @@ from runtime.process.group import StreamLines
 BYTES_MAX = 16 * 1024 * 1024
 """The largest number of bytes that a server may send in all messages of one call together."""
 LINE_BYTES_MAX = 8 * 1024 * 1024
-"""The largest number of bytes in one message."""
+"""The largest number of bytes in one message from an MCP server."""
 ERRORS_MAX = 2_000
-"""The largest number of bytes of a program's standard error that are kept. The last bytes are kept."""
+"""The largest number of bytes that are kept of the standard error of an MCP server's program. If there are more, the
+last bytes are kept."""
 CLOSE_SECONDS = 2.0
-"""The time limit, in seconds, for a program to end after its input was closed."""
+"""The longest time, in seconds, for which an MCP server's program may go on after its input was closed."""
 CONNECT_SECONDS = 30.0
-"""The time limit, in seconds, for connecting to an address."""
+"""The time limit, in seconds, for connecting to the address of an MCP server."""
 
 Streams = tuple[Any, Any]
 """The stream of messages from a server and the stream of messages to it, as `mcp.client.Transport` yields them."""

@@ -24,7 +24,8 @@ from runtime.core.events import Value
 _VALUE = re.compile(r"(?<!\\[pP])\{([a-z][a-z0-9_]*)\}")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,16}")
 TOKEN_VALUE_MAX = 1_000
-"""The largest number of characters in a token's value. An argument can have as many characters."""
+"""The largest number of characters in a token's value. Arguments have no smaller limit, so every value can be used as
+an argument."""
 
 assert TOKEN_VALUE_MAX <= TEXT_CHARACTERS_MAX
 

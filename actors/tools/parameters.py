@@ -11,7 +11,7 @@ from actors.files.suggestions import nearest
 from actors.files.validation_errors import Config, config_error
 
 PATTERN_CHARACTERS_MAX = 1_000
-"""The largest number of characters in a pattern."""
+"""The largest number of characters in a regular expression in a tools file."""
 
 
 @lru_cache(maxsize=256)
@@ -79,11 +79,11 @@ def _pattern_matches(pattern: str, text: str) -> bool:
 
 
 TEXT_CHARACTERS_MAX = 1_000
-"""The largest number of characters in one argument."""
+"""The largest number of characters in one text that is an argument of a tool."""
 PATH_BYTES_MAX = 1_024
-"""The largest number of bytes in a path below the workspace."""
+"""The largest number of bytes in an argument that is a path below the workspace."""
 INTEGER_MAX = 2**53
-"""The largest absolute value of an integer. Every JSON reader reads such integers exactly."""
+"""The largest absolute value of an integer argument. Every JSON reader reads integers up to this value exactly."""
 
 Bound = Annotated[int, Field(ge=-INTEGER_MAX, le=INTEGER_MAX, strict=True)]
 

@@ -53,8 +53,8 @@ from actors.values.findings import Code, Finding
 from actors.values.format import printable
 
 SERVER_SECONDS = 20.0
-"""The time limit, in seconds, for the list of an MCP server's tools. After this time, the server's tools count as
-unknown.
+"""The longest time, in seconds, for which the preflight check waits for the list of an MCP server's tools. After this
+time, the server's tools count as unknown.
 """
 _MB = 1_000_000
 
@@ -148,7 +148,8 @@ def _unknown(why: str) -> Availability:
 
 
 Offers = Mapping[str, Mapping[str, Any] | Availability]
-"""For each server's name in the tools file, the schemas of the server's tools, or why they are unknown."""
+"""For each MCP server, by its name in the tools file: the schemas of the server's tools, or the reason why the tools
+are unknown."""
 
 
 async def _ask_servers(

@@ -19,11 +19,11 @@ from actors.values.findings import Code, Finding, ReasonTag
 from runtime.core.events import Value
 
 WORKSPACE_LOOK = "workspace:look"
-"""The built-in tool that makes the preflight check. It changes nothing."""
+"""The name of the built-in tool that makes the preflight check. This tool changes nothing."""
 LOOK_SECONDS = 120.0
 """The time limit of a preflight check, in seconds."""
 _COMMITS = frozenset({"commit", "merge", "rebase", "cherry-pick", "revert", "am", "pull"})
-"""The commands of git that make commits."""
+"""The git commands that can make commits."""
 
 
 class NeededCall(Value):

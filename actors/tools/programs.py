@@ -62,15 +62,15 @@ def _find_program(key: str, name: str, path: str, folder: Path) -> str:
 
 
 ISOLATED = ("isolated",)
-"""The value of `wrap` for the built-in sandbox."""
+"""The value of a tool's key `wrap` that chooses the built-in sandbox."""
 SANDBOXES = {
     "bwrap": (
         *("--unshare-pid", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--proc", "/proc", "--"),
     ),
     "unshare": (*("--user", "--map-current-user", "--pid", "--net", "--fork", "--kill-child", "--mount-proc", "--"),),
 }
-"""The programs that make namespaces, with their arguments. The first program is preferred, because only bwrap gives a
-loopback.
+"""The programs that can make the namespaces of the sandbox, with their arguments. The first program, bwrap, is
+preferred, because only bwrap gives the sandbox a loopback network interface.
 """
 PROBE_SECONDS = 10.0
 """The time limit of the command that tries a sandbox, in seconds."""

@@ -28,7 +28,7 @@ from actors.tools.workspace import Workspace
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes in a Python file."""
+"""The largest number of bytes in the Python file of a tool."""
 
 
 _RUNNING: dict[str, Lock] = {}

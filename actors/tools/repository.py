@@ -24,11 +24,11 @@ from actors.tools.snapshot_texts import ref_of
 from actors.tools.workspace import key_of
 
 SECONDS = 10.0
-"""The time limit, in seconds, for all commands of a snapshot together. A repository can make git wait, for example for
-a pipe.
+"""The time limit, in seconds, for all git commands of a snapshot together. Without this limit, a repository can make
+git wait, for example for a pipe.
 """
 OUTPUT_BYTES_MAX = 64 * 1024 * 1024
-"""The largest number of bytes that a command may print."""
+"""The largest number of bytes that a git command may print."""
 _HARMLESS = {
     "core.hooksPath": "/dev/null",
     "core.fsmonitor": "false",
@@ -143,9 +143,9 @@ def _environment(workspace: Path, own: Mapping[str, str]) -> dict[str, str]:
 FILES_MAX = 50_000
 """The largest number of files in a snapshot."""
 FILE_BYTES_MAX = 16 * 1024 * 1024
-"""The largest number of bytes in one file. A snapshot does not contain larger files."""
+"""The largest number of bytes in one file of a snapshot. Larger files are left out."""
 TOTAL_BYTES_MAX = 1024 * 1024 * 1024
-"""The largest number of bytes in all files together."""
+"""The largest number of bytes in all files of a snapshot together."""
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding\n"
 
 

@@ -12,7 +12,7 @@ from actors.tools.uses import ToolUse, built_in_use
 from runtime.core.events import Value
 
 WORKSPACE_SNAPSHOT = "workspace:snapshot"
-"""The built-in tool that records the state of the workspace."""
+"""The name of the built-in tool that records the state of the workspace."""
 SNAPSHOT_SECONDS = 300.0
 """The time limit of a snapshot, in seconds."""
 PATHS_BYTES_MAX = 200_000

@@ -11,7 +11,8 @@ from actors.tools.parameters import Parameter
 from runtime.core.events import Value
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([a-z][a-z0-9_]*)\}")
-"""A parameter in an argument, such as `{name}`. `{{` and `}}` stand for single braces."""
+"""The regular expression for a parameter in an argument, such as `{name}`. It also matches `{{` and `}}`, which stand
+for single braces."""
 
 
 class CommandSpec(Value):

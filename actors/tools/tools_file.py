@@ -101,20 +101,21 @@ def _refuse_command_line(value: Any) -> Any:
 Words = Annotated[tuple[str, ...], BeforeValidator(_refuse_command_line)]
 """A program and its arguments, as a list."""
 TIMEOUT_SECONDS = 300.0
-"""The default time limit of a call, in seconds."""
+"""The default time limit of a tool's call, in seconds."""
 OUTPUT_BYTES = 65_536
-"""The default for the largest number of bytes that are kept of a call's output."""
+"""The largest number of bytes that are kept of a call's output, unless the tool sets another limit."""
 OUTPUT_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes of output that a tools file may ask for."""
+"""The largest value that a tools file can set for `output_bytes`."""
 FILE_BYTES = 65_536
-"""The default for the largest number of bytes of files that a model reads or writes."""
+"""The default limit, in bytes, for the file that a model writes, and for all files together that the model reads."""
 FILE_BYTES_MAX = 262_144
-"""The largest number of bytes of files that a tools file may ask for."""
+"""The largest value that a tools file can set for `file_bytes`."""
 ENVIRONMENT = ("PATH", "HOME", "LANG")
 """The environment variables that a command sees by default."""
 
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(=[^\x00]*)?$", max_length=4_000)]
-"""An environment variable: `NAME` is passed on from Replan's own environment, `NAME=value` is set."""
+"""An environment variable of a program. `NAME` passes the variable on from Replan's own environment. `NAME=value` sets
+the variable."""
 
 
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=200)]
@@ -176,7 +177,7 @@ class _Run(_Called):
 
 
 ExitCode = Annotated[int, Field(ge=1, le=255, strict=True)]
-"""An exit code that is not a success."""
+"""An exit code that means a failure: a number from 1 to 255."""
 
 
 class CommandTool(_Run):
@@ -292,7 +293,7 @@ class RemoteTool(Config):
     """The name that the server gives the tool."""
     arguments: dict[Annotated[str, Field(max_length=200)], Any] | None = Field(default=None, max_length=100)
     """The arguments for the server. `{name}` in a text stands for a parameter; a text that is only `{name}` becomes the
-    parameter's value. By default, each parameter is the argument of its name.
+    parameter's value. By default, each parameter is sent as the argument of the same name.
     """
 
 
@@ -441,7 +442,8 @@ AnyTool = Annotated[
         custom_error_context={"path": (), "hint": ""},
     ),
 ]
-"""A tool. It has exactly one of the keys `command`, `python`, `plugin`, `mcp`, `model`, `agent` and `human`."""
+"""A tool in a tools file. A tool has exactly one of the keys `command`, `python`, `plugin`, `mcp`, `model`, `agent` and
+`human`."""
 
 
 class ToolsFile(Config):

@@ -34,7 +34,7 @@ from runtime.core.ledger import MICRO
 WORKSPACE_READ = "workspace:read"
 WORKSPACE_WRITE = "workspace:write"
 FILE_SECONDS = 60.0
-"""The time limit of a call of a built-in tool, in seconds."""
+"""The default time limit for a call of a built-in tool, in seconds."""
 
 
 def canonical(arguments: Mapping[str, Any]) -> str:
@@ -141,7 +141,7 @@ def is_agent(use: object) -> TypeGuard[ToolUse]:
 
 
 Use = Annotated[ToolUse | ModelUse | PersonUse, Field(discriminator="kind")]
-"""The use that executes or checks a step: a call of a tool, a file that a model writes, or work of a person."""
+"""A use is what executes or checks a step: a call of a tool, a file that a model writes, or work of a person."""
 
 
 class StepUses(Value):
@@ -376,7 +376,7 @@ class ToolSet(Value):
 
 
 NO_TOOLS = ToolSet(source="", sha256="", tools={}, generators={}, guards={})
-"""The tools of a run without a tools file: no tools."""
+"""The empty set of tools, for a run without a tools file."""
 
 
 def _results(uses: Mapping[str, Use]) -> dict[str, ReadableResult]:

@@ -111,8 +111,8 @@ def _read_holder(handle: int) -> Holder:
 
 
 LOCK_SECONDS = 15.0
-"""The longest time, in seconds, for which a call waits for processes of an earlier driver. After this time, the call is
-a transient failure.
+"""The longest time, in seconds, for which a call waits until processes of an earlier driver release the workspace.
+After this time, the call fails, and the failure counts as transient.
 """
 _LOOK_SECONDS = 0.1
 

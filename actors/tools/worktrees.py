@@ -1,8 +1,8 @@
 """Worktrees for single calls. A worktree has the files of a commit in a folder of the home, with its own repository.
 
 This repository reads the objects of the workspace's repository (git alternates). The two repositories share nothing
-else. Changes of branches, hooks and the configuration are deleted with the folder. Replan reads only the files of a
-worktree.
+else. If a program changes branches, hooks or the configuration there, these changes are lost when the folder is
+deleted. Replan reads only the files of a worktree.
 """
 
 import os
@@ -45,9 +45,10 @@ from runtime.logs.redact import Redactor
 GIT_VERSION = (2, 38)
 """The first release of git that can merge trees without a working tree."""
 CONTENT_BYTES_MAX = 32 * 1024 * 1024
-"""The largest number of bytes in all changed files together, before and after the change."""
+"""The largest number of bytes in all changed files of a worktree together. The old and the new content of each file
+count."""
 RAW = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff")
-"""The command of git that lists the paths that differ between two trees."""
+"""The git command, with its options, that lists the paths that differ between two trees."""
 
 
 def check_git(workspace: Path, agent: str) -> None:

@@ -14,9 +14,9 @@ import struct
 import sys
 
 CANNOT = 125
-"""The exit code if the program cannot be confined or executed."""
+"""The exit code of this script if the program cannot be confined or executed."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts")
-"""The devices that every program may write."""
+"""The devices to which every confined program may write."""
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _NO_NEW_PRIVILEGES = 38
 _VERSION = 1

@@ -24,17 +24,16 @@ ANSWER_FORMATS = PluginGroup(
     "an object with describe(schema) and problem(schema, answer)",
     lambda value: all(callable(getattr(value, name, None)) for name in ("describe", "problem")),
 )
-"""The formats of texts that installed distributions check, by the `format` of the schema.
-
-`describe` returns a description of a valid answer, in a few words. `problem` returns why an answer is not valid; empty
-if it is valid.
+"""The formats of answers that installed distributions check. The key `format` of a question's schema names the format.
+`describe` returns a description of a valid answer, in a few words. `problem` returns the reason why an answer is not
+valid, or an empty text if the answer is valid.
 """
 
 ANSWER_MAX = 100_000
 SCHEMA_BYTES_MAX = 10_000
 """The largest number of bytes in a question's schema as JSON: enough for several hundred choices."""
 SHOWN_MAX = 300
-"""The largest number of characters of an answer that an error message quotes."""
+"""An error message quotes at most this number of characters of an answer, or of a checker's text."""
 
 _YES_NO_WORDS = {"yes": "yes", "y": "yes", "true": "yes", "no": "no", "n": "no", "false": "no"}
 

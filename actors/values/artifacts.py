@@ -17,8 +17,8 @@ LENGTH = "length"
 FILTERED = "content_filter"
 """The finish reason of a reply that a content filter stopped."""
 LARGE = 64 * 1024
-"""The largest number of characters in an artifact whose parsed value is kept. The value needs up to 30 times more
-memory than the text.
+"""The largest number of characters in an artifact whose parsed value is kept in memory. A parsed value needs up to 30
+times more memory than its text.
 """
 
 

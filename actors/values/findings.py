@@ -141,7 +141,7 @@ class ReasonTag(StrEnum):
 
 
 ASKABLE = frozenset({Code.OPEN_QUESTION, Code.CONFLICT, Code.REQUIREMENT_MISSING, Code.AMBIGUOUS})
-"""The codes of findings that may become a question to a person. All other findings are for models."""
+"""The codes of findings that can become questions to a person. Findings with other codes are only for models."""
 
 
 UNINFORMATIVE = frozenset(
@@ -246,11 +246,13 @@ class Verdict(Value):
 
 
 FINDINGS_MAX = 100
-"""The largest number of findings in a verdict, besides a last finding that counts the findings left out."""
+"""The largest number of findings in a verdict. If a guard reports more findings, one further finding says how many were
+left out."""
 TEXT_MAX = 4_000
 TOKENS_MAX = 1_000
 TRACE_CHARACTERS_MAX = 100_000
-"""The largest number of characters in a trace. A longer trace is left out, since a part of it cannot be replayed."""
+"""The largest number of characters in a finding's trace. A longer trace is left out as a whole, because a part of a
+trace cannot be replayed."""
 VERDICT_BYTES_MAX = 4 * 1024 * 1024
 """The largest number of bytes in a recorded verdict as JSON. The journal accepts events of up to 64 MiB."""
 
@@ -325,7 +327,7 @@ def _shorten_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
 
 _EXIT_CODE = re.compile(r": exit code \d+$")
 SUMMARY_MAX = 120
-"""The largest number of characters of a tool's last line that a summary shows."""
+"""The largest number of characters that a finding's summary shows of the last line of a tool's output."""
 
 
 def summary_of(finding: Finding) -> str:

@@ -94,7 +94,8 @@ def title_of(problem: str) -> str:
 TEXT_MAX = 80
 ITEMS_MAX = 8
 INT_MAX = 10**18
-"""The least integer that is described instead of shown, because Python refuses to print very long integers."""
+"""Integers from this absolute value on are described in words, not printed, because Python refuses to print very long
+integers."""
 
 
 def printable(text: str, limit: int = TEXT_MAX) -> str:

@@ -124,9 +124,10 @@ class Given(Value):
 
 
 ATTACHMENT_BYTES_MAX = 64_000
-"""The largest number of bytes in one attached file or listing. A longer text is cut."""
+"""The largest number of bytes in one attached file or one attached listing. A longer text is cut."""
 ATTACHMENTS_BYTES_MAX = 256_000
-"""The largest number of bytes in all attachments with their names: about 64,000 tokens in every prompt of the run."""
+"""The largest number of bytes in all attachments of a run together, with their names. They add up to about 64,000
+tokens to every prompt of the run."""
 
 
 class Attachment(Value):

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from runtime.logs.terminal_text import clean
 
 Style = Literal["", "bold", "dim", "red", "bold red", "green", "yellow", "cyan"]
-"""The emphasis of a span, for interfaces that support it."""
+"""The emphasis or colour of a span of text, for interfaces that can show it."""
 
 
 class StyledSpan(NamedTuple):
@@ -111,7 +111,7 @@ _CSS: dict[Style, str] = {
     "yellow": "color:#9a6700",
     "cyan": "color:#0b7285",
 }
-"""The styles of spans in CSS, with colours that can be read on light and dark pages."""
+"""The CSS for each style of a span. The colours can be read on light and on dark pages."""
 
 
 def html_of(lines: Iterable[Line]) -> str:

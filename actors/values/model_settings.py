@@ -25,16 +25,17 @@ from actors.files.validation_errors import Config, ParsedFile, config_error, usa
 from runtime.core.errors import UsageProblem
 
 KEY = "model_settings"
-"""The name of the settings in files, options and programs."""
+"""The name of the model settings in files, options and programs."""
 UNKNOWN = "unknown setting"
 """The first words of the error for an unknown setting."""
 EXTRAS = frozenset({"extra_body", "extra_headers"})
-"""The settings that add fields to the body of a request, or headers to it. Their values are mappings."""
+"""The names of two settings, whose values are mappings. One adds fields to the body of a request, the other adds
+headers to the request."""
 OWN = frozenset({"context_window", "compact"})
-"""The settings that this program uses itself and does not send."""
+"""The names of the settings that this program uses itself and does not send to the provider."""
 EXTRA_BYTES_MAX = 16_000
 NAME_SHOWN_MAX = 80
-"""The largest number of characters in the path to a wrong value in an error."""
+"""An error about a wrong value shows at most this number of characters of the path to the value."""
 DEPTH_MAX = 20
 HEADERS_MAX = 20
 
@@ -52,7 +53,8 @@ _CLIENT = frozenset(
         *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
     }
 )
-"""The fields of a body that the client sets itself, or that change the number or the cost of replies."""
+"""The fields of a request's body that the settings must not have. The client sets these fields itself, or they change
+the number or the cost of replies."""
 _SECRET_HEADER = re.compile(r"auth|cookie|secret|passw|credential|signature|token|key")
 _SECRET_FIELD = re.compile(
     r"authori[sz]ation|secret|passw|credential|(?:api|access|private|secret|subscription)[-_]?key|^key$|^token$"

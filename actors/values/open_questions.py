@@ -25,11 +25,12 @@ QUESTIONS_SCHEMA = list_of(
         "choices": {"type": "array", "items": {"type": "string"}},
     }
 )
-"""The schema of `open_questions` in model requests. All keys are required: without choices, `choices` is empty."""
+"""The JSON Schema of `open_questions` in requests to a model. All keys are required. A question without choices has an
+empty list `choices`."""
 
 
 NOT_UNDERSTOOD = "not_understood"
-"""The field in which a model says that it does not understand the problem, and why."""
+"""The name of the field in which a model says that it does not understand the problem, and why."""
 
 
 def find_misunderstandings(value: Any) -> Iterator[Finding]:

@@ -18,12 +18,12 @@ from runtime.core.events import Value
 
 SENTENCE_MAX = 600
 SHOWN_MAX = 20_000
-"""The largest number of characters in the text below the sentence."""
+"""The largest number of characters in the text that is shown below the sentence of a question."""
 
 
 Priority = Literal["high", "normal", "low"]
-"""How urgent a question is. High: a person approves or rejects, or says how a tool's call has ended. Low: a default is
-assumed if the question is declined. Agents choose the priority of their own questions."""
+"""How urgent a question is. `high`: a person approves or rejects something, or says how a tool's call has ended. `low`:
+a default is assumed if the question is declined. Agents choose the priority of their own questions."""
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 
 

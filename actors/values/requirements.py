@@ -12,8 +12,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 ID_LENGTH = 8
-"""How many hexadecimal digits an id has. With 200 requirements, two ids are equal with a probability of about 5 in a
-million."""
+"""How many hexadecimal digits the id of a requirement has. Among 200 requirements, two ids are equal with a probability
+of about 5 in a million."""
 
 
 class RequirementKind(StrEnum):
@@ -39,11 +39,12 @@ class RequirementSource(StrEnum):
 
 
 POLICY = "The text is a policy or a manual and asks for no work, so its rules are not counted as demands."
-"""What `DemandReading.unread` says about a text that is a policy or a manual."""
+"""The value of `DemandReading.unread` for a text that is a policy or a manual."""
 
 
 DemandPlace = tuple[RequirementKind, int, int]
-"""A demand of a text: its kind, and the offsets of its beginning and its end in characters."""
+"""The place of a demand in a text: the kind of the demand, and the offsets, in characters, at which the demand begins
+and ends."""
 
 
 class StatedLimit(NamedTuple):
@@ -93,13 +94,13 @@ class Requirement(NamedTuple):
 
 
 KINDS = frozenset(str(kind) for kind in RequirementKind)
-"""The values of `RequirementKind`, to check JSON."""
+"""The values of `RequirementKind` as texts. A requirement's JSON object must have one of them as its `kind`."""
 SOURCES = frozenset(str(source) for source in RequirementSource)
-"""The values of `RequirementSource`, to check JSON."""
+"""The values of `RequirementSource` as texts. A requirement's JSON object must have one of them as its `source`."""
 
 
 _LISTS = ("tokens", "depends_on", "tools", "paths", "conflicts_with", "readings")
-"""The optional fields that are lists of texts."""
+"""The optional fields of a requirement's JSON object that are lists of texts."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 _SENTENCE_MAX = 400
 
@@ -207,11 +208,12 @@ def fallback_goal(texts: Iterable[str]) -> Requirement | None:
 
 
 KEY_STEPS = "key_steps"
-"""The field of the key steps: texts, or objects with an `id` and a `text`."""
+"""The field of a strategy that lists its key steps. Each key step is a text, or an object with an `id` and a `text`."""
 EVIDENCE = "evidence"
-"""The optional field of existing files, interfaces and tests that the strategy relies on, by name."""
+"""The optional field of a strategy that lists the names of existing files, interfaces and tests on which the strategy
+relies."""
 FOR_TYPE = "for_type"
-"""The optional field of the problem type that the strategy is for."""
+"""The optional field of a strategy that names the type of problem for which the strategy is made."""
 ITEMS_MAX = 1_000
 
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from actors.handlers.generators import TextMaker
 
 CANCEL_SECONDS = 1.0
-"""How long the trio thread waits until a cancelled function of the asyncio program has ended, in seconds."""
+"""The longest time, in seconds, that the trio thread waits for the end of a function that it has cancelled in the
+asyncio program."""
 
 LOOK_SECONDS = 1.0
 """The seconds between two checks of whether the asyncio program's event loop has closed."""

@@ -55,7 +55,7 @@ def _text(plan: Plan | Mapping[str, Any] | str) -> str:
 
 
 UNREADABLE = frozenset(str(code) for code in ReplyCode)
-"""The codes of findings about a text that contains no plan."""
+"""The codes of findings which say that a text contains no readable plan."""
 
 
 @dataclass(frozen=True, slots=True)

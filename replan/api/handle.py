@@ -90,15 +90,15 @@ class RecordStream(Generic[T]):
 
 
 GRACE_SECONDS = 10.0
-"""How long `park` waits for replies in flight, in seconds."""
+"""The longest time, in seconds, that `park` waits for replies to requests that were already sent."""
 LEAVE_SECONDS = 1.5
-"""How long a run waits for replies in flight after its `async with` block is left early, in seconds.
-
-Parking the run then takes at most half a second more.
+"""The longest time, in seconds, that a run waits for open replies after the program has left its `async with` block
+early. Parking the run then takes at most half a second more.
 """
 
 LOOK_SECONDS = 0.25
-"""The seconds between two checks of whether somebody else has answered, while a run waits for `ask`."""
+"""The seconds between two checks of whether somebody else has answered a question. The checks are made while the
+function `ask` works on the question."""
 
 R = TypeVar("R", bound=RunResult)
 R_co = TypeVar("R_co", bound=RunResult, covariant=True)

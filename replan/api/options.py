@@ -30,7 +30,8 @@ from runtime.open_journal import open_journal
 T = TypeVar("T")
 
 Home = Path | str | None
-"""The folder of a home. None means `$REPLAN_HOME`, or else the platform's data folder."""
+"""The folder of a home. None means the folder that `$REPLAN_HOME` names. If this variable is not set, None means the
+platform's data folder."""
 
 
 def environment_of(home: Home) -> Mapping[str, str]:
@@ -83,7 +84,8 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "tenant": (str, "a name"),
     "priority": (int, "a whole number"),
 }
-"""The types that keywords accept in addition to None. Limits and `search` are checked when the run is prepared."""
+"""A mapping from a keyword to the types that its value may have, and to the words that describe these types in an
+error. Limits and `search` are checked when the run is prepared."""
 
 
 class FunctionKeywords(TypedDict, total=False):
@@ -114,7 +116,8 @@ class StartKeywords(DriveKeywords, total=False):
 _KEYWORDS = {f"--{name}": name for name in ("model", "attach", "repo", "given", "workspace", "tools")} | {
     name.upper(): name for name in ("problem", "goal", "profile")
 }
-"""A mapping from a name on the command line, which an error may have as its `place`, to the Python keyword for it."""
+"""A mapping from the name of an option or argument on the command line to the Python keyword. An error may have the
+name from the command line as its `place`."""
 
 
 P = TypeVar("P", bound=PreparedRun)

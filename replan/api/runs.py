@@ -43,7 +43,8 @@ from runtime.core.errors import UsageProblem
 
 T = TypeVar("T")
 OrderReader = Callable[[str | None], RunOrder]
-"""A function that returns the order for a model. It reads the files that the order needs. Raises `UsageProblem`."""
+"""A function that gets a model's name and returns the `RunOrder` for this model. The function reads the files that the
+order needs, and may raise `UsageProblem`."""
 
 
 @asynccontextmanager

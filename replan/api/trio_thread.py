@@ -24,7 +24,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 T = TypeVar("T")
 
 EXIT_SECONDS = 2.0
-"""How long the process waits for the thread when the process ends, in seconds."""
+"""The longest time, in seconds, for which a process that ends waits for its trio thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class _Slot:
 
 _SLOT = _Slot()
 close = _SLOT.close
-"""Stop the process's trio thread. Its work is cancelled. The runs that it was driving can be resumed."""
+"""Stop the process's trio thread, and cancel the thread's work. The runs that the thread was driving can be resumed."""
 atexit.register(close)
 os.register_at_fork(after_in_child=_SLOT.forget)
 

@@ -33,9 +33,10 @@ from replan.views.errors import error_object, line_of_crash, line_of_error, shor
 from runtime.core.errors import ReplanError, UsageProblem, root_cause
 
 HELP_WIDTH_MIN = 52
-"""The smallest width of a terminal, in columns, at which click's own layout is used."""
+"""The smallest width of a terminal, in columns, at which help texts have click's own layout. On narrower terminals,
+they have a narrow layout."""
 TERM_WIDTH_MIN = 8
-"""The smallest width of the first column of a list, in characters."""
+"""The smallest width, in characters, of the column of terms in a help text on a narrow terminal."""
 
 
 class HelpFormatter(click.HelpFormatter):
@@ -62,7 +63,8 @@ WORDS = (
     (r"is not ('[^']*')$", r"is not one of \1"),
     (r"^Got unexpected extra arguments? \((.*)\)", r"there are too many arguments: \1"),
 )
-"""Patterns in click's messages, and the words that replace them. Matching takes linear time."""
+"""Pairs of a pattern for a part of click's messages and the words that replace this part. Matching a pattern takes
+linear time."""
 
 
 def _explain_misuse(error: click.UsageError) -> str:

@@ -11,7 +11,7 @@ import click
 from runtime.core.entry_points import PluginGroup
 
 DAILY = ("Plan and execute", "Watch and answer")
-"""The sections of the table that `replan --help` shows. `replan help more` shows the other sections."""
+"""The sections of the command table that `replan --help` shows. `replan help more` shows the other sections."""
 
 
 class CommandRow(NamedTuple):
@@ -62,7 +62,8 @@ _ROWS = (
     ("help", "Develop", "Show the help; `more` shows the other commands.", "explain:help_command"),
 )
 COMMANDS = {name: CommandRow(name, section, text, f"{_HERE}.{function}") for name, section, text, function in _ROWS}
-"""Every command by its name. The commands of a group such as `workflow` are in the group's module, except for `home`.
+"""A mapping from the name of each command to its row. It contains the commands of the group `home`. The module of any
+other group, such as `workflow`, defines the group's commands.
 """
 
 
@@ -168,8 +169,8 @@ OTHER_WORDS = {
     "web": "serve",
     "ui": "serve",
 }
-"""A mapping from a word that other tools use as a command to our command. The words are too different for click's
-suggestions.
+"""A mapping from a word that other tools use as a command to the command of Replan. Click does not suggest our command
+for such a word, because the two differ too much.
 """
 ELSEWHERE = {
     ("execute", "--last"): "name the run; `{program} runs` lists all runs",
@@ -179,7 +180,7 @@ ELSEWHERE = {
     ("run", "-o"): "`{program} export --last -o FILE` writes the plan afterwards",
     ("run", "--output"): "`{program} export --last -o FILE` writes the plan afterwards",
 }
-"""The advice for options that a command does not have, by the command and the option."""
+"""A mapping from a command and an option that this command does not have to advice for the user."""
 
 
 def hint_for_problem(arguments: list[str], program: str) -> str:

@@ -17,9 +17,10 @@ from runtime.core.errors import UsageProblem
 F = TypeVar("F", bound=Callable[..., Any])
 
 RUNS_MAX = 100
-"""The largest number of runs that a completion offers. Older runs are not offered."""
+"""The largest number of runs that one completion in the shell offers. Older runs are not offered."""
 READ_MAX = 20
-"""The largest number of runs whose questions are read if the user has typed no run yet."""
+"""The largest number of waiting runs from which a completion reads all questions, if the user has not typed a run's
+whole id yet."""
 SEARCHES = (
     "depth_first",
     "beam:3",
@@ -31,7 +32,8 @@ SEARCHES = (
     "best_of:3",
     "linear",
 )
-"""The searches that a completion offers. A search that needs a number has a common number here."""
+"""The searches that a completion in the shell offers. If a search needs a number, such as the width of a beam, this
+list has a common number."""
 
 
 def complete_run(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:

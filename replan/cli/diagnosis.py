@@ -54,9 +54,10 @@ from runtime.open_journal import JOURNALS, open_journal
 from runtime.process.identity import is_dead
 
 PLUGIN_GROUPS = (ANSWER_FORMATS, COMMAND_PLUGINS, SETTINGS, SERVICES, MODEL_PLUGINS, JOURNALS, TOOL_PLUGINS)
-"""The groups of plug-ins, except for guards, generators and kinds. A kind or a service may have further groups."""
+"""The groups of plug-ins that `doctor` examines, except for guards, generators and kinds. An installed kind or service
+may define further groups."""
 REACH_SECONDS = 5.0
-"""How long `--online` waits for the model's server, in seconds."""
+"""The longest time, in seconds, that `replan doctor --online` waits for the model's server."""
 
 
 def _describe_model(environment: Mapping[str, str], model: str | None) -> str:
@@ -162,7 +163,8 @@ _NEEDS = {
     "hosts": {"journal"},
     "model": {"config"},
 }
-"""A mapping from a check to the checks that must succeed before it is made."""
+"""A mapping from the name of a check to the names of the checks that must succeed before it. If one of them fails, the
+check is not made."""
 
 
 @dataclass(frozen=True, slots=True)

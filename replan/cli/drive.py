@@ -71,7 +71,7 @@ def _grace_text(grace: float | None) -> str:
 
 
 ANSWER_SHOWN_MAX = 200
-"""The largest number of characters that are shown of an answer that came from another interface."""
+"""The number of characters to which the terminal shortens an answer that somebody gave through another interface."""
 
 
 async def _converse(

@@ -59,7 +59,7 @@ MEANING = {
     Exit.UNREAD: "the program that reads the output stopped too early",
     Exit.TERMINATED: "ended by SIGTERM; the run is parked and can be resumed",
 }
-"""The meaning of each exit code in one line. `replan explain exit` shows these lines."""
+"""A mapping from an exit code to its meaning in one line. `replan explain exit` shows these lines."""
 
 _OUTCOMES = {
     "success": Exit.OK,
@@ -73,7 +73,7 @@ _OUTCOMES = {
 
 
 _HELD = {"home_budget": Exit.BUDGET, "provider": Exit.PROVIDER, "plugin": Exit.INTERNAL, "reply": Exit.PROVIDER}
-"""A mapping from the cause for which Replan has parked a run to the exit code."""
+"""A mapping from the cause for which a run is parked to the exit code of the command that drove the run."""
 
 
 def exit_of_error(error: BaseException) -> Exit:

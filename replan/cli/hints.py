@@ -26,7 +26,8 @@ def say_how_to_answer(result: RunResult) -> None:
 
 
 CHOICES_SHOWN_MAX = 60
-"""The longest list of choices that a printed command contains, in characters."""
+"""The length, in characters, of the longest list of choices that a printed `answer` command contains. Instead of a
+longer list, it contains `CHOICE`."""
 
 
 def answer_command(question: str, values: Sequence[str]) -> str:

@@ -39,8 +39,8 @@ from runtime.logs.terminal_text import clean
 
 ELSEWHERE = "another process drives the run"
 TEXT_MAX = 300
-"""If a text is too long for one write to a pipe, it is cut to this number of characters. As JSON, these characters have
-at most 3,600 bytes.
+"""If a line with a notice is too long for one write to a pipe, the notice's text is cut to this number of characters.
+As JSON, so many characters have at most 3,600 bytes.
 """
 
 

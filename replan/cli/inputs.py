@@ -13,9 +13,11 @@ from replan.setup.installation import data_root, program
 from runtime.core.errors import UsageProblem
 
 ANSWER_BYTES_MAX = 400_000
-"""The largest number of bytes in an answer to a run (`actors.values.answers.ANSWER_MAX` characters of four bytes)."""
+"""The largest number of bytes in an answer to a run's question: `actors.values.answers.ANSWER_MAX` characters of four
+bytes."""
 MESSAGE_BYTES_MAX = 40_000
-"""The largest number of bytes in a note or requirement for a run (`actors.run.inbox.MESSAGE_MAX` characters)."""
+"""The largest number of bytes in a note or a requirement for a run: `actors.run.inbox.MESSAGE_MAX` characters of four
+bytes."""
 
 
 def read_problem(argument: str) -> str:

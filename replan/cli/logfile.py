@@ -23,7 +23,7 @@ from runtime.logs.redact import Redactor, secrets_in
 from runtime.logs.terminal_text import clean
 
 _LOGGER = "replan.actor"
-"""The name of the logger for exceptions in guards, generators and other actors."""
+"""The name of the logger that gets the exceptions of guards, generators and other actors."""
 
 
 @contextmanager
@@ -60,7 +60,8 @@ class _Printer(logging.Handler):
 
 
 LOG_BYTES_MAX = 5 * 1024 * 1024
-"""The size, in bytes, at which a process renames the log to `log.jsonl.1`. An earlier file with this name is replaced.
+"""If the log file is larger than this number of bytes, a process renames it to `log.jsonl.1`. An earlier file with this
+name is replaced.
 """
 
 

@@ -25,11 +25,12 @@ READ_MAX = 20
 """The largest number of finished runs that `resume --last` reads, because a message may have reopened one of them."""
 
 FIRST_ROWS = 100
-"""How many status rows are read at first to find the newest run. If none of them matches, ten times as many are read.
+"""How many status rows a command reads at first to find the newest run that matches. If none of these rows matches, the
+command reads ten times as many.
 """
 
 Work = Callable[["RunReader"], Coroutine[Any, Any, T]]
-"""A function of a command, which gets a reader of the home's runs."""
+"""The part of a command that reads runs: a function that gets a reader of the home's runs."""
 
 
 def read_home(invocation: Invocation, work: Work[T]) -> T:

@@ -24,7 +24,8 @@ _OPTION_OF_KEYWORD = {
         *LIMITS,
     )
 } | {"given": "--set"}
-"""A mapping from a Python keyword, which an error may have as its `place` while a run is prepared, to the option."""
+"""A mapping from a Python keyword to the option on the command line. An error in the preparation of a run may have the
+keyword as its `place`."""
 
 
 @contextmanager

@@ -21,19 +21,20 @@ from runtime.core.errors import UsageProblem
 from runtime.logs.redact import MARK, Redactor, secrets_in
 
 LISTED_MAX = 1_000
-"""The largest number of paths in a list of files. If there are more paths, the paths with the fewest folders are kept.
+"""The largest number of paths in an attached list of a repository's files. If there are more paths, the paths with the
+fewest folders are kept.
 """
 NAMED_MAX = 20
 """The largest number of files of a repository that are attached because the problem's text names them."""
 SECRET_BYTES_MAX = 4096
-"""The number of bytes that are read beyond an attachment's size limit. So a secret is recognised even if the limit cuts
-it.
+"""The number of bytes that are read beyond the size limit of an attachment. So a secret is recognised even if it
+crosses the limit.
 """
 GIT_SECONDS = 20.0
 """The time limit of each git command, in seconds."""
 
 _PATH = re.compile(r"[\w.@+-]*(?:[\\/][\w.@+-]+)+|[\w@+-]+(?:\.[\w@+-]+)*\.[A-Za-z]\w{0,9}")
-"""A pattern for file names in a text: a word with a slash, or a name with a suffix."""
+"""A pattern for file names in a text. It matches a word with a slash or a backslash, and a name with a suffix."""
 _PRIVATE = re.compile(
     r"(?i)^(?:\.env(?:\..*)?|\.netrc|\.npmrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|credentials"
     r"|.*\.(?:pem|key|p12|pfx|jks|keystore|kdbx|ovpn)|.*secrets?\.(?:ya?ml|json|toml|env))$"

@@ -90,7 +90,8 @@ def message_of(changes: Changes, result: RunResult, now: float, environment: Map
 
 
 CANCEL_SECONDS = 5.0
-"""How long `cancel_run` waits until the process that drives the run has read the message, in seconds."""
+"""The longest time, in seconds, that `cancel_run` waits for the process that drives the run to read the cancel
+message."""
 
 
 async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
@@ -121,7 +122,7 @@ async def cancel_run(engine: Engine, run: str, *, shown_by: str = "") -> bool:
 
 
 WHY_MAX = 500
-"""The largest number of characters in the reason that is recorded for a run that cannot be driven."""
+"""The number of characters to which a host cuts the recorded reason why it cannot drive a run."""
 
 
 async def record_crash(engine: Engine, run: str, error: Exception) -> None:

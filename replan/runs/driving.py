@@ -58,7 +58,8 @@ from runtime.models.watched import LiveReplies, WatchedModel
 from runtime.process.identity import identity, is_dead
 
 FRESH_SECONDS = 900.0
-"""How long the answer of one probe of a provider counts for all runs that wait for this provider, in seconds."""
+"""A probe asks a model's provider whether it works again. For so many seconds, the answer counts for all runs that wait
+for this provider."""
 
 
 @dataclass(frozen=True)

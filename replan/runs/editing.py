@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from replan.runs.driving import Opener
 
 KEY = f"{EDIT}:"
-"""The prefix of an edit's key in the inbox. After the prefix, the key has the number of the edit. If two edits have the
-same number, only the first has an effect.
+"""The prefix of the key that an edit's message has in the inbox. After the prefix, the key has the number of the edit.
+If two edits have the same number, the second has no effect.
 """
 
 

@@ -18,7 +18,8 @@ from runtime.drive.run_log import admit
 from runtime.journal.port import RunFilter
 
 NEWEST, LISTED = 50, 200
-"""A new run learns from at most `NEWEST` runs of its kind, out of the `LISTED` newest finished runs."""
+"""A new run learns from at most `NEWEST` finished runs of its kind. They are chosen from the `LISTED` newest finished
+runs of all kinds."""
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,8 @@ async def plan_of_run(reader: "RunReader", run: str) -> PlanToExecute:
 
 
 Approval = Literal["each", "risky", "none"]
-"""Which tool calls a person must approve."""
+"""Which attempts a person must approve before their tools are called: each attempt, only risky or irreversible
+attempts, or none."""
 LEVELS = get_args(GuardLevel)
 _BIND = "bind these names in this file, because the template's steps use them, or name another model"
 _NO_AUTHOR = "no model is named (-m, REPLAN_MODEL, or `model` in config.yaml)"
@@ -278,7 +279,7 @@ def _planning_for_tools(request: RunRequest, tools: ToolSet) -> RunRequest:
 
 
 ToolLoader = Callable[[], tuple[ToolSet, tuple[str, ...]]]
-"""A function that loads a tools file, and returns its tools and the notices about the file. The function may raise
+"""A function that loads a tools file, and returns the file's tools and notices about the file. The function may raise
 `UsageProblem`.
 """
 

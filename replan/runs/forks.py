@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 
 
 BEFORE = "before:"
-"""The prefix of an attempt's id in `ForkRequest.at` with which the fork begins just before the attempt, and repeats it.
+"""A prefix for an attempt's id in `ForkRequest.at`. With this prefix, the fork copies nothing of the attempt, and
+repeats the attempt.
 """
 
 

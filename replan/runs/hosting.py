@@ -21,7 +21,7 @@ from runtime.host.wakeup import Dispatcher
 from runtime.process.identity import identity, is_dead
 
 REST_SECONDS = 5.0
-"""If a run must wait for at least so many seconds, the host releases the run, and resumes it when the wait ends."""
+"""If a run must wait for more than so many seconds, the host releases the run, and resumes it when the wait ends."""
 
 
 async def host(

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from runtime.host.wakeup import WakeUp
 
 CLOSED_BY_PEOPLE = (Status.ANSWERED, Status.DECLINED)
-"""The statuses of questions that a person has closed with a message."""
+"""The statuses of a question that a person has closed, by an answer or by declining to answer."""
 CANCEL = "cancel"
 """The key of the message that cancels a run. The inbox has at most one message with this key."""
 
 Common = RunState[Any] | None
-"""The common part of a run's state; None before the run has begun."""
+"""The part of a run's state that runs of all kinds have; None before the run has begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +58,8 @@ class AnswerReceipt:
 
 
 ChangeOf = Callable[[RunState[Any], Question, str], Mapping[str, Any]]
-"""A function for answers to a question that a run asks at a limit. If the answer names a model, the function returns
-the model's settings. It raises `UsageProblem` for a model that is not allowed.
+"""A function that reads an answer to a question which a run asks at a limit. If the answer names a model, the function
+returns the model's settings. It raises `UsageProblem` for a model that is not allowed.
 """
 
 
@@ -219,7 +219,7 @@ def _place_at_question(problem: UsageProblem, question: str) -> UsageProblem:
 
 
 SHOWN_MAX = 200
-"""The largest number of characters of an earlier answer that are shown."""
+"""The largest number of characters that a message quotes from an earlier answer to the same question."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from runtime.core.ledger import ZERO
 from runtime.journal.port import Journal
 
 OF_CLIENTS: tuple[Via, ...] = ("api", "mcp", "web", "link")
-"""The interfaces of clients. Answers from the command line and from Python may exceed the ceilings."""
+"""The interfaces through which clients answer. An answer from a client cannot exceed the ceilings that the settings
+have for clients. An answer from the command line or from Python can exceed them."""
 
 
 def change_of_answer(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from runtime.journal.port import InboxItem
 
 AnyKind = Kind[Any, Any]
-"""A kind with any types of states and events."""
+"""A kind of runs, whatever the types of its states and events are."""
 
 
 @dataclass(frozen=True, slots=True)

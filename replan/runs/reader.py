@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 ALL = RunFilter(limit=1_000_000)
 """A filter that selects all runs of the home."""
 PREFIX_MIN = 6
-"""The number of characters in the shortest prefix that can name a run."""
+"""The smallest number of characters at the beginning of a run's id that can stand for the whole id."""
 
 
 SHOWN = 8
-"""The number of characters of an id that pages show."""
+"""The number of characters that web pages show of a run's id. A new id has this length."""
 
 
 def new_run_id() -> str:
@@ -136,7 +136,8 @@ def row_after(row: RunRow, with_inbox: "RunState[Any]") -> RunRow:
 
 
 READ_TRIES = 10
-"""The largest number of times that a run is read until its records and its row agree."""
+"""A run's records and its status row are read again until both have the same last record. This is the largest number of
+reads."""
 
 
 class RunReader:
@@ -272,9 +273,8 @@ ORDERS: Mapping[str, Callable[[RunRow], float] | None] = {
     "calls": lambda row: row.calls,
     "cost": lambda row: row.micro_usd,
 }
-"""The orders of a list of runs, by name. A function returns the number by which runs are sorted, the largest first.
-
-None means the order of the journal, the newest first.
+"""A mapping from the name of an order to a function. Runs are sorted by the number that the function returns for their
+row, the largest first. None means the order of the journal, the newest run first.
 """
 
 

@@ -50,7 +50,8 @@ class ServicePlugin:
 
 
 SERVICES = PluginGroup("replan.services", "a ServicePlugin", lambda value: isinstance(value, ServicePlugin))
-"""The installed services. A service with `describe` has a row in `replan doctor`."""
+"""The plug-in group of services in installed distributions. If a service has a function `describe`, `replan doctor`
+shows a row for the service."""
 
 
 def usable_services() -> dict[str, ServicePlugin]:

@@ -23,7 +23,8 @@ Admit = Callable[[], Awaitable[None]]
 LOOK_SECONDS = 0.05
 """The seconds between two checks for new commits in the journal."""
 LOOK_ANYWAY_SECONDS = 1.0
-"""The seconds after which the run's status row is read even without a new commit, because the driver may have died."""
+"""The seconds after which a follower reads the run's status row even without a new commit in the journal, because the
+driver may have died."""
 
 
 class Follower:
@@ -77,7 +78,7 @@ class Follower:
 
 
 TAKEN_UP_SECONDS = 5.0
-"""The seconds after which the user gets a notice if a host has not started to drive the run."""
+"""If no host has started to drive the run after so many seconds, the user gets a notice."""
 
 
 class RunSession:

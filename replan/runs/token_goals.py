@@ -16,7 +16,7 @@ from replan.setup.installation import data_root
 from runtime.core.errors import UsageProblem
 
 TOOLS_FILE = "tools.yaml"
-"""The name of the tools file in the home. This file is used if the user names none."""
+"""The name of the tools file in the home. This file is used if the user names no tools file."""
 TOKENS_MAX = 1_000
 """The largest number of tokens in a goal, and the largest number of tokens that hold at the beginning."""
 TOKEN_CHARACTERS_MAX = 200

@@ -97,7 +97,7 @@ def _book(appends: Sequence[Append], first: int) -> Booked:
 
 
 VALUE_MAX = 60
-"""The largest number of characters of a value that a finding quotes."""
+"""The largest number of characters that a finding quotes from a stored or computed value."""
 
 
 @dataclass(frozen=True, slots=True)

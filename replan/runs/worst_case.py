@@ -25,9 +25,10 @@ from actors.values.format import format_count, money
 from runtime.core.ledger import MICRO
 
 ATTACHMENT_FRAME_BYTES = 400
-"""The largest size of the headings and delimiters around one attachment, in bytes."""
+"""The largest size, in bytes, of the headings and delimiters around one attachment in a prompt."""
 HEADING_FIELD_BYTES = 200
-"""The size that is assumed for a value in a heading, such as a number or the id of an attempt, in bytes."""
+"""The size, in bytes, that the worst case assumes for a value in a prompt's heading, such as a number or an attempt's
+id."""
 
 
 def cost_of_run(request: RunRequest, problem_bytes: int | None = None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ SCHEMAS: Mapping[str, type[BaseModel]] = {
     "tools": ToolsFile,
     "workflow": Workflow,
 }
-"""A mapping from the name of a schema file to the pydantic model of the files that it describes."""
+"""A mapping from the name of a JSON Schema to the pydantic model of the files that this schema describes."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

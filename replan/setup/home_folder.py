@@ -26,8 +26,8 @@ NETWORK_FILESYSTEMS = frozenset(
 MOUNTS = Path("/proc/mounts")
 
 NAME_BYTES_MAX, PATH_BYTES_MAX = 255, 4000
-"""The longest name and the longest path of the home's folder, in bytes. If the folder keeps these limits, the paths of
-its files are short enough for the system.
+"""The largest number of bytes in one name of the home's path, and in the whole path. Within these limits, the paths of
+the home's files are short enough for the system.
 """
 
 

@@ -56,11 +56,11 @@ def program() -> str:
 
 
 YOUNG = 200_000
-"""How many new objects trigger a collection of the youngest generation. Before a collection, unused objects in
+"""How many new objects trigger a garbage collection of the youngest generation. Before a collection, unused objects in
 reference cycles take at most about 30 MB.
 """
 MIDDLE = 10
-"""How many collections of the youngest generation trigger one of the middle generation."""
+"""How many garbage collections of the youngest generation trigger a collection of the middle generation."""
 
 
 def start_quickly() -> None:

@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from actors.run.kind import Kind
 
 GROUP = "replan.kinds"
-"""The entry point group of kinds. An entry point has the kind's name and the import path of an `actors.run.kind.Kind`.
+"""The entry point group for kinds of runs. The name of an entry point is the name of a kind. Its value is the import
+path of an `actors.run.kind.Kind`.
 """
 
 _BUILT_IN = {
     FIRST_KIND: "actors.planning.kind:PLANNING",
     "execution": "actors.execution.kind:EXECUTION",
 }
-"""The built-in kinds, with their import paths. They are known even in a checkout that is not installed."""
+"""A mapping from the name of each built-in kind to the kind's import path. These kinds are known even in a checkout
+that is not installed."""
 
 
 class Kinds:

@@ -17,13 +17,14 @@ from runtime.core.errors import UsageProblem
 from runtime.models.providers import PROVIDERS, Provider
 
 PROBE_SECONDS = 0.3
-"""The longest wait for the answers of all local servers together, in seconds."""
+"""The longest time, in seconds, that the program waits for the model lists of all local servers together."""
 LIST_BYTES_MAX = 1_000_000
-"""The largest number of bytes that are read from a list of models."""
+"""The largest number of bytes that are read from a local server's list of models."""
 SHOWN_MAX = 3
-"""The largest number of models of one server that are shown."""
+"""The largest number of models that are shown for one local server."""
 PORTS: Mapping[str, int] = {name: provider.port for name, provider in PROVIDERS.items() if provider.port}
-"""The local ports from which lists of models are requested, by the name of the provider."""
+"""A mapping from the name of a provider to the local port on which a server of this provider is asked for its
+models."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ PARAMETERS: Mapping[str, frozenset[str]] = {
     ),
     "messages": frozenset({"temperature", "top_p", "top_k", "tools", "service_tier", CACHE, STREAM}),
 }
-"""A mapping from an interface of model servers to the request parameters that the file may name for it."""
+"""A mapping from an interface of model servers to the request parameters that the table of providers may name for this
+interface."""
 
 _Word = Annotated[str, StringConstraints(min_length=3, max_length=60, pattern=r"^[^A-Z]+$")]
 

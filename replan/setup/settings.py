@@ -42,9 +42,10 @@ from runtime.models.prices import find_price
 from runtime.models.providers import PROVIDERS
 
 DEFAULT = "default"
-"""The name by which clients choose the home's own model."""
+"""The name that clients use for the model in the settings of the home."""
 CEILINGS = (*(name for name, spec in LIMITS.items() if spec.ceiling), "stop_below")
-"""The limits that a server can set for clients: maximum values, and the minimum `stop_below`."""
+"""The names of the limits that a server's settings can have for clients. `stop_below` is a minimum, and all other
+limits are maximum values."""
 
 
 class PriceEntry(Config):
@@ -272,10 +273,8 @@ SETTINGS = PluginGroup(
     lambda value: isinstance(value, type) and issubclass(value, UserConfig),
     dict.fromkeys(UserConfig.model_fields, ""),
 )
-"""The keys of the config file that installed distributions read.
-
-The name of an entry point is a key. Its value is a subclass of `UserConfig` with a field for this key. One class may
-have several keys.
+"""The plug-in group of keys that installed distributions add to the config file. The name of an entry point is a key.
+The value of the entry point is a subclass of `UserConfig` with a field for this key. One class may have several keys.
 """
 
 C = TypeVar("C", bound=UserConfig)

@@ -14,8 +14,8 @@ from actors.values.lines import Line, Style, StyledSpan, line
 from runtime.models.replies import ReplyCode
 
 PLACES_MAX = 12
-"""The largest number of steps that one line names. The line only says how many steps follow. `--json` has a finding for
-each step.
+"""The largest number of steps that one line of the report names. For further steps, the line states only their number.
+With `--json`, the report has a finding for each step.
 """
 
 _UNREADABLE = frozenset(str(code) for code in ReplyCode)

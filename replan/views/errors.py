@@ -7,10 +7,10 @@ from replan.setup.installation import program
 from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 
 LINE_MAX = 1000
-"""The longest line about an error, in characters."""
+"""The largest number of characters in a line about an error. In a longer line, an ellipsis replaces the middle."""
 
 _QUOTE = re.compile(r"(['\"`])([^'\"`\n]{200})[^'\"`\n]+\1")
-"""A quoted input of more than 200 characters."""
+"""A pattern for a quotation of more than 200 characters in the text of an error."""
 
 
 def line_of_error(error: ReplanError) -> str:

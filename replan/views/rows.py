@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _PLAN_OF = re.compile(r"^plan [a-z0-9]+: ")
-"""The beginning of an execution's title. It names the planning run."""
+"""A pattern for the beginning of an execution's title, which names the planning run."""
 
 
 def row_lines(rows: Sequence[tuple[RunRow, str]], now: float) -> Iterator[Line]:

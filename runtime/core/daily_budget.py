@@ -15,7 +15,7 @@ from runtime.core.ledger import MICRO, ZERO, Amount, Limit
 DAY_SECONDS = 86_400
 
 HOME = ""
-"""The tenant under which the amounts of all runs together are booked."""
+"""The key, in place of a tenant's name, for the amounts and the budget of all runs of the home together."""
 
 
 class BudgetSource(Protocol):

@@ -22,9 +22,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 E = TypeVar("E")
 
 Seconds = Annotated[float, AfterValidator(partial(round, ndigits=6))]
-"""A time or a duration in seconds, rounded to the microsecond: finer digits are noise."""
+"""A time or a duration in seconds. It is rounded to the microsecond, because finer digits are noise."""
 ROUNDING = 1e-6
-"""The largest rounding error of an event's time, in seconds: the stored time may be later by this much."""
+"""The largest rounding error of an event's time, in seconds. The stored time can be later than the real time by this
+much."""
 
 
 def make_storable(text: str) -> str:
@@ -36,7 +37,8 @@ def make_storable(text: str) -> str:
 
 
 StorableText = Annotated[str, BeforeValidator(lambda text: make_storable(text) if isinstance(text, str) else text)]
-"""The type of a field for text from outside: `make_storable` is applied when the value is created."""
+"""The type of a field for text from outside the program. When an event with this field is created, `make_storable`
+changes the text so that it can be stored."""
 
 
 class Value(BaseModel):

@@ -17,11 +17,12 @@ EXTRAS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
     "lab": {"commands": ("lab",), "models": ("planner", "simulated")},
 }
-"""The names of the entry points that each extra of `replan` adds, by extra and group. Groups lack the prefix `replan.`.
+"""A mapping from an extra of `replan` to the groups and names of the entry points that the extra adds. The groups lack
+the prefix `replan.`.
 """
 
 SERVICE_VARIABLES = ("OTEL_",)
-"""The prefixes of the environment variables that configure a service."""
+"""The prefixes of the names of environment variables that configure a service."""
 
 
 def how_to_install(group: str, name: str) -> str:

@@ -22,7 +22,7 @@ COPY_LABELS = (
     "copy.removing",  # they are deleted from the source, but the deletion is not committed
     "copy.removed",  # the source does not have them any more
 )
-"""The points of `replan home copy`."""
+"""The labels of the points in `replan home copy` at which tests can stop the program."""
 
 _hook: Callable[[str], None] | None = None
 
@@ -40,9 +40,10 @@ def set_crash_hook(hook: Callable[[str], None] | None) -> None:
 
 
 APPEND_SECONDS = "append_seconds"
-"""The measure of how long an append to the journal took, in seconds."""
+"""The name of a measure: how many seconds an append to the journal took."""
 LEASE_LOST = "lease_lost"
-"""The measure that counts runs that another driver has taken over. Its value is always 1."""
+"""The name of a measure that a driver reports once for each run that another driver has taken over. The value of the
+measure is always 1."""
 
 _observer: Callable[[str, float], None] | None = None
 

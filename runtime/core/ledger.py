@@ -16,7 +16,7 @@ MICRO = 1_000_000
 """The number of micro-dollars in a dollar. Money is counted in whole micro-dollars, so that sums are exact."""
 
 MTOK = 1_000_000
-"""The number of tokens in the unit of price lists."""
+"""The number of tokens for which price lists state a price."""
 
 
 class Usage(Value):
@@ -48,7 +48,7 @@ def micro_limit(usd: float) -> int:
 
 
 Rate = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""US dollars for one token, or for one request."""
+"""A price in US dollars for one token or for one request."""
 
 
 class TokenRates(Value):
@@ -219,7 +219,8 @@ class Amount:
 
 ZERO = Amount()
 COUNTED = tuple(limit for limit in Limit if limit.key in Amount.__dataclass_fields__)
-"""The limits that requests reserve amounts of. Each has a field with the same name in `Amount` and in `Limits`."""
+"""The limits from which a request reserves an amount before it is sent. `Amount` and `Limits` have a field with the
+name of each of these limits."""
 _KEYS_OF_COUNTED = tuple((limit, limit.key) for limit in COUNTED)
 
 

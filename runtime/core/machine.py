@@ -17,7 +17,8 @@ E = TypeVar("E")
 M = TypeVar("M", contravariant=True)
 
 SETTLE_MAX = 10_000
-"""The largest number of decisions that may follow from one message. A machine that makes more has a bug."""
+"""The largest number of decisions that a machine may make after one message. A machine that makes more decisions has a
+bug."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from runtime.core.events import Event
 from runtime.core.ledger import Limit
 
 Halt = Literal["", "provider", "plugin", "reply"]
-"""A problem that only a person can solve; empty for none.
+"""The name of a problem that only a person can solve; empty if there is no such problem.
 
 - `provider`: the provider refuses the requests.
 - `plugin`: a plug-in of the user has failed.

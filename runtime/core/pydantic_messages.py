@@ -3,7 +3,7 @@
 from pydantic_core import ErrorDetails
 
 SHOWN_MAX = 60
-"""The largest number of characters of a wrong value that a message quotes."""
+"""The largest number of characters that an error message quotes from a wrong value."""
 
 _KINDS = {
     "bool_parsing": "true or false",

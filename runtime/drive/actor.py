@@ -114,10 +114,11 @@ class Report(Generic[M]):
 
 
 Handler = Callable[[Envelope[B]], Awaitable[M] | M]
-"""The function that does the work. A handler that never waits is a plain function and cannot be cancelled."""
+"""The function of an actor that does the work of a request. A handler that never waits is a plain function and cannot
+be cancelled."""
 
 Deliver = Callable[[Delivery[M]], Awaitable[None]]
-"""A function that passes an actor's answer to the supervisor, and waits until it is taken."""
+"""A function that passes an actor's answer to the supervisor, and waits until the supervisor has taken the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +186,8 @@ class Actor(Generic[B, M]):
 
 
 MAILBOX_MAX = 1024
-"""The largest number of envelopes that wait in one mailbox. It is far above any budget of calls, so `put` fails only by
-a bug.
+"""The largest number of envelopes that can wait in the mailbox of one actor. It is far above any budget of calls. So
+`put` fails only if the program has a bug.
 """
 
 

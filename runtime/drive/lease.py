@@ -14,8 +14,8 @@ from runtime.journal.port import Journal
 from runtime.logs import log
 
 RENEWALS = 4
-"""How often a lease is renewed within its length. A process may pause for three quarters of this length and keep the
-run.
+"""How many times a driver renews its lease within the length of the lease. A process can pause for three quarters of
+this length and keep the run.
 """
 
 RETRY_SECONDS = 1.0

@@ -93,7 +93,7 @@ class Turns:
 
 
 TERMINATED_SECONDS = 30.0
-"""How long a process waits for replies in flight after SIGTERM, in seconds."""
+"""The longest time, in seconds, that a process waits for open replies after it has got SIGTERM."""
 
 
 class Ending(StrEnum):
@@ -147,7 +147,7 @@ class Stop:
 
 
 ChangeSignal = Callable[[], Awaitable[None]]
-"""A function that returns when the inbox may have changed since the last call."""
+"""A function that waits, and returns as soon as the inbox may have changed since the last call of this function."""
 
 
 class Polling:
@@ -183,7 +183,7 @@ class WakeSignal:
 
 
 OnRecord = Callable[[Record[Any], Any], None]
-"""A function that is called with each appended record and the state after it."""
+"""A function that is called after each append of a record, with the record and the run's state after this record."""
 Notice = Callable[[str], None]
 """A function that is called with one line of text for the user."""
 

@@ -91,10 +91,11 @@ def pause(
 
 
 RETRY_SECONDS = 5.0
-"""The seconds before another try to write to a full disk or a busy journal, or to read an unreadable inbox."""
+"""The seconds before a driver tries again to write to a full disk or a busy journal, or to read an unreadable inbox."""
 
 Trace = Callable[[E, S], Mapping[str, str | int]]
-"""A function that returns the fields of log lines about an event, given the state after its transaction."""
+"""A function that returns the fields for log lines about an event. It gets the event, and the run's state after the
+event's transaction."""
 
 
 @dataclass(frozen=True, slots=True)

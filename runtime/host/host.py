@@ -47,8 +47,8 @@ from runtime.journal.port import Dead, Formats, Journal
 from runtime.logs import log
 
 SWEEP_SECONDS = 0.5
-"""The shortest time between two sweeps, and the usual one. So the runs of a dead driver are found after about this
-time.
+"""A sweep makes jobs for due runs. This is the shortest and usual time between two sweeps, in seconds. A host finds the
+runs of a dead driver after about this time.
 """
 
 
@@ -115,17 +115,21 @@ host has claimed the run. It does not call the last argument if another host fin
 RecordCrash = Callable[[str, Exception], Awaitable[object]]
 
 POLL_SECONDS = 0.25
-"""The interval at which the host asks whether anything was committed. A wake-up makes it ask at once."""
+"""The seconds between two checks of the host for new commits in the journal. After a wake-up, the host checks at
+once."""
 LOOK_SECONDS = 5.0
-"""The longest time between two queries for due runs. It limits how late a dead driver or a changed clock is noticed."""
+"""The longest time between two queries for due runs, in seconds. So a host notices a dead driver or a changed clock
+after about this time."""
 SHORTEST_SECONDS = 0.005
-"""The shortest wait for the time at which a run is due. No run needs to be woken more exactly."""
+"""The shortest time, in seconds, that a host waits until a run is due. No run needs to be woken more exactly."""
 PRESENCE_SECONDS = 30.0
-"""How long a host counts as present after an announcement. The host announces itself three times in this period."""
+"""How many seconds a host counts as present after it has announced itself. The host announces itself three times in
+this period."""
 RETRY_SECONDS_MAX = 60.0
-"""The pause before a run that cannot be driven is tried again."""
+"""The longest pause, in seconds, before a host tries again to drive a run that it could not drive."""
 RETRY_SECONDS_FIRST = 1.0
-"""The first pause after an error of the journal. Each further pause is twice as long."""
+"""The pause, in seconds, after the first temporary error of the journal. Each further pause is twice as long as the
+pause before, up to `RETRY_SECONDS_MAX`."""
 
 
 class Host:

@@ -27,7 +27,8 @@ from runtime.journal.folder import FILE_MODE, prepare_folder
 from runtime.journal.port import Dead, Formats
 
 PATH_BYTES_MAX = 100
-"""The largest number of bytes in a socket's path, a little below the system's limit; see `_short` for longer paths."""
+"""The largest number of bytes in a socket's path. It is a little below the system's limit. `_short` explains what is
+done with longer paths."""
 
 
 class WakeUp(Protocol):

@@ -21,7 +21,7 @@ from runtime.journal.validation import Entry
 E = TypeVar("E")
 
 GENESIS = bytes(32)
-"""The bytes that are hashed before a run's first record."""
+"""The first bytes of the data whose hash precedes the first record of a run."""
 
 FIRST_EPOCH = 1
 

@@ -48,11 +48,12 @@ def spent_last(copy: RunCopy) -> Mapping[int, Amount]:
 
 
 AT_ONCE = 100
-"""The number of runs that are marked, or added, in one transaction."""
+"""The largest number of runs that a copy marks as moved, or adds to the target, in one transaction."""
 BYTES_AT_ONCE = 16 * 1024 * 1024
-"""The number of bytes of runs after which the runs that were read are added. A single run may have more."""
+"""When the runs that a copy has read have at least this number of bytes, the copy adds them to the target. A single run
+can have more bytes."""
 DELETED_AT_ONCE = 500
-"""The approximate number of runs that are deleted in one transaction. SQLite first reads all their records."""
+"""The approximate number of runs that are deleted in one transaction. SQLite first reads all records of these runs."""
 
 
 def copy_runs(
@@ -165,7 +166,7 @@ def _failure(run: str, error: JournalError) -> Copied:
 
 
 _OF_A_RUN = (Fenced, JournalDamaged, RunNotFound)
-"""The errors that concern only one run. Any other error ends the command."""
+"""The errors that concern one run and do not stop the deletion of other runs. Any other error ends the command."""
 
 
 @dataclass(frozen=True, slots=True)

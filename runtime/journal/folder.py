@@ -17,7 +17,7 @@ from runtime.core.errors import JournalError, JournalMoved, JournalUnreadable, R
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""The system's errors for a full disk and for a full quota."""
+"""The error numbers of the system for a full disk and for a full quota."""
 
 USE_ANOTHER = "use another folder"
 

@@ -17,22 +17,24 @@ from runtime.journal.chain import GENESIS, Tip, genesis
 from runtime.journal.port import NEW, ORDINARY, Placement, RunRow
 
 FIXED = "run, title, kind, format, tenant, priority, created"
-"""The columns that never change."""
+"""The columns of the table `runs` whose values never change after a run was stored."""
 
 CHANGING = (
     "owner, updated, status, detail, waiting_since, next_wake, last_seq, last_hash, last_posted, last_consumed,"
     " lease_end, epoch, calls, tokens, micro_usd, day, calls_before, micro_usd_before, near"
 )
-"""The columns that operations change. Every store has an index on the first column, which rarely changes."""
+"""The columns of the table `runs` whose values operations change. Every store has an index on the first of these
+columns, which rarely changes."""
 
 LISTED = (
     f"{FIXED}, updated, status, detail, waiting_since, next_wake, last_seq, last_posted, last_consumed, epoch, calls,"
     " tokens, micro_usd, near"
 )
-"""The columns of a `RunRow`, except the last two, which depend on the time and on the query."""
+"""The columns for the fields of a `RunRow`, except for its last two fields. The values of these two depend on the time
+and on the query."""
 
 COLUMNS = f"id, {FIXED}, {CHANGING}"
-"""All columns, in the order in which `read_head` expects their values."""
+"""All columns of the table `runs`, in the order in which `read_head` expects their values."""
 
 
 class RunHead(NamedTuple):
@@ -164,7 +166,7 @@ def read_head(values: Sequence[Any], asks: bytes | None = None) -> RunHead:
 _MOVED = "moved to "
 
 MOVED_UNTIL = 253_402_300_799.0
-"""The time at which the lease of a moved run ends: the end of the year 9999."""
+"""The time at which the lease of a moved run ends, in UTC seconds since 1970: the end of the year 9999."""
 
 
 def moved_owner(place: str) -> str:

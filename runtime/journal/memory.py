@@ -255,8 +255,8 @@ def _earlier_time(one: float | None, other: float | None) -> float | None:
 Moment = Literal["before", "after"]
 
 Fault = Callable[[str, Moment], None]
-"""A function that is called with an operation's name (`append`, `claim`, ...) and the moment, before or after its
-commit. It may raise an error.
+"""A function that is called before and after the commit of each operation. It gets the operation's name, such as
+`append`, and the moment. The function may raise an error.
 """
 
 

@@ -22,8 +22,8 @@ from runtime.core.machine import Summary
 E = TypeVar("E")
 
 FIRST_KIND = "planning"
-"""The kind of all runs that were stored before journals had kinds. It must not change, because stored journals contain
-it.
+"""The kind of all runs that were stored before journals had kinds. This name must not change, because stored journals
+contain it.
 """
 
 FIRST_FORMAT = 1
@@ -32,7 +32,7 @@ FIRST_FORMAT = 1
 Codecs = Mapping[str, Codec[Any]]
 
 Formats = Mapping[str, int]
-"""The highest format version that a process can drive, by the kind's name."""
+"""A mapping from the name of a kind to the highest format version of this kind that a process can drive."""
 
 
 def codecs_by_kind(codecs: Codec[E] | Codecs) -> Codecs:
@@ -60,10 +60,10 @@ def check_drivable(formats: Formats | None, run: str, kind: str, format: int) ->
 
 
 VERSION = 1
-"""The version of the journals that this release writes; 1 is the first."""
+"""The version of the journals that this release writes. The first version is 1."""
 
 BEFORE_FIRST = "an older development version wrote this journal, and this release cannot open it"
-"""The cause in the error for a journal of a version before 1."""
+"""The cause that the error states for a journal with a version before 1."""
 
 
 def check_version(place: str, version: int) -> None:
@@ -246,11 +246,11 @@ class HostRow(NamedTuple):
 
 
 NEW = Summary("running")
-"""The summary of a run without records."""
+"""The summary of a run that has no records yet."""
 
 Dead = Callable[[str], bool]
-"""A function that returns whether the owner of a lease has certainly ended. It is called within a transaction, so it
-must be quick.
+"""A function that returns whether the process that owns a lease has certainly ended. The function is called within a
+transaction, so it must be quick.
 """
 
 

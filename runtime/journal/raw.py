@@ -33,7 +33,8 @@ from runtime.journal.port import (
 from runtime.journal.rules import RunOperation, named_texts
 
 TextOf = Callable[[str], bytes | None]
-"""A function that returns the UTF-8 bytes of a text by its hash in hex; None if the text is missing."""
+"""A function that gets the hash of a text in hexadecimal digits, and returns the text's UTF-8 bytes. It returns None if
+the text is missing."""
 
 
 class Part(NamedTuple):
@@ -189,10 +190,10 @@ def _matches(which: RunFilter, head: RunHead) -> bool:
 
 
 Refused = RunExists | RunMoved
-"""The errors with which a journal refuses a run."""
+"""The errors with which a journal refuses to add the copy of a run."""
 
 Spent = Mapping[int, Amount]
-"""The amounts that a run has added to each day."""
+"""A mapping from a day to the amount that a run has added to the total of this day."""
 
 
 class RawStore(ABC):

@@ -258,7 +258,8 @@ def _consumed_messages(locked: Locked, entries: Sequence[Entry[Any]]) -> set[int
 
 
 _NAME = re.compile(rb'(?<=")[A-Za-z0-9_-]{43}(?=")')
-"""A SHA-256 in base64 without padding, as a whole JSON string (`runtime.core.events`)."""
+"""A pattern for a JSON string that consists of a SHA-256 hash in base64 without padding. Events refer to texts by such
+hashes; see `runtime.core.events`."""
 
 
 def named_texts(bodies: Iterable[bytes]) -> set[bytes]:

@@ -33,7 +33,8 @@ T = TypeVar("T")
 Connect = Callable[[], C]
 
 Explain = Callable[[Exception], Exception]
-"""A function that returns the runtime's error for an error of the store, and any other error unchanged."""
+"""A function that gets an error. For an error of the store, it returns the runtime's own error; it returns any other
+error unchanged."""
 
 
 class ThreadJob(Generic[A, T]):
@@ -175,8 +176,8 @@ def explain_error(explain: Explain, error: Exception) -> Exception:
 
 
 GROUP_MAX = 512
-"""The largest number of jobs that share a commit. It is large enough to spread the cost of a commit, and small enough
-to keep the wait short.
+"""The largest number of jobs that share one commit. It is large enough to spread the cost of a commit over many jobs.
+It is small enough to keep the wait of each job short.
 """
 
 

@@ -14,10 +14,10 @@ from runtime.journal.port import Fact, Placement
 E = TypeVar("E")
 
 FORMAT_MAX = 2**31 - 1
-"""The highest format version of a kind that a store must be able to store."""
+"""The highest format version that a kind of runs can have. Every store must be able to store this number."""
 
 PRIORITY_MAX = 100
-"""The highest priority. The lowest priority is `-PRIORITY_MAX`."""
+"""The highest priority of a run. The lowest priority is `-PRIORITY_MAX`."""
 
 TEXT_BYTES_MAX = 64 * 1024 * 1024
 """The largest size of one text or event, in bytes of UTF-8. It is far above any prompt, and far below SQLite's limit of

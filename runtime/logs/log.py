@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 ITEMS_MAX = 20
-"""The largest number of items of a list, or of fields of a mapping, in an outline. A larger list or mapping is replaced
-by its size.
+"""The largest number of items of a list, or of fields of a mapping, that an outline of a value shows. The outline
+replaces a larger list or mapping by its size.
 """
 
 _PRODUCT = "replan"

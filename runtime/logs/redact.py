@@ -16,13 +16,15 @@ from urllib.parse import quote, quote_plus, unquote
 MARK = "[redacted]"
 
 SECRET_MIN = 6
-"""The minimum length of a secret. Shorter values occur in ordinary texts by chance."""
+"""The minimum length of a secret, in characters. Shorter values are not redacted, because they occur in ordinary texts
+by chance."""
 
 MARGIN = 8192
-"""The number of characters that are read beyond the requested length, so that a secret across the cut is found."""
+"""The smallest number of characters that `redact_beginning` reads beyond the requested length, so that it finds a
+secret that crosses the end."""
 
 DEPTH_MAX = 64
-"""The number of levels of nesting that `Redactor.value` follows. Deeper parts are replaced."""
+"""The number of levels of nesting that `Redactor.value` follows in a JSON value. It replaces parts that lie deeper."""
 
 _NAME = (
     r"(?:password|passwd|passphrase|secret|credentials?|private[_-]?key|api[_-]?key|access[_-]?key|secret[_-]?key"

@@ -12,21 +12,24 @@ from runtime.models.port import HEARD_MAX, Fault, FaultKind, Reply
 from runtime.models.replies import has_more_values
 
 VALUES_MAX = 100_000
-"""The largest number of JSON values in an answer or a stream's event. Values in the reply's text do not count."""
+"""The largest number of JSON values in a server's answer, or in one event of a stream. Values within the text of the
+reply do not count."""
 STREAM_FACTOR = 8
-"""How many times larger than its reply an event stream may be. Each event adds a frame to a few characters of the
-reply.
+"""How many times larger than the size limit of an answer an event stream may be. Each event of a stream adds a frame to
+a few characters of the reply.
 """
 
 EVENTS_MAX = 64_000
-"""The largest number of events that are read from a stream, or twice the reply's token limit if this is larger."""
+"""The largest number of events that are read from a stream. If twice the token limit of the reply is larger, that
+number is used instead."""
 LINES_MAX = 1_000_000
 """The largest number of lines in a stream, including comments and empty lines."""
 
 _ENDED_EARLY = frozenset({"length", "content_filter"})
 _HEAD_BYTES = 4096
 _FIRST_BYTES = b"deir:"
-"""The first bytes of lines in an event stream: of `data`, `event`, `id` and `retry`, and the colon of a comment."""
+"""The first bytes of lines in an event stream: the first letters of `data`, `event`, `id` and `retry`, and
+the colon of a comment."""
 
 
 class AnswerReader(ABC):

@@ -14,10 +14,10 @@ from runtime.models.replies import has_more_values
 from runtime.models.usage import read_usage
 
 LISTED_VALUES_MAX = 400_000
-"""The largest number of JSON values in a list of models. A catalogue of 400 models has 30,000."""
+"""The largest number of JSON values in a server's list of models. A list of 400 models has about 30,000 values."""
 _REASONING = ("reasoning_content", "reasoning")
-"""The keys of reasoning in the messages of compatible servers. The reasoning is the reply only if there is no other
-text.
+"""The keys that servers with a compatible interface use for reasoning in a message. The reasoning counts as the reply
+only if the message has no other text.
 """
 
 

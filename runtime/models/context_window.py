@@ -17,12 +17,13 @@ from runtime.models.port import Fault, FaultKind, ModelRequest
 from runtime.models.providers import OPENAI_URL, is_local
 
 TOKEN_BYTES = 6
-"""An upper bound of the mean bytes per token in a text without consecutive white space. English prose has 4 to 5."""
+"""An upper bound of the mean number of bytes per token in a text without consecutive white space. English prose has 4
+to 5 bytes per token."""
 ASK_SECONDS = 2.0
-"""The longest time to wait for the server to name its context window, in seconds."""
+"""The longest time, in seconds, that the program waits for a model's server to state its context window."""
 ASKED_FROM_TOKENS = 300
-"""A server is asked for its context window only if a prompt has at least this many tokens. Shorter prompts fit every
-window.
+"""A server is asked for its context window only if a prompt has at least this many tokens. Shorter prompts fit into
+every context window.
 """
 _TOKENS_MAX = 10**9
 

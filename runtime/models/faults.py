@@ -17,13 +17,15 @@ from runtime.models.port import Fault, FaultKind
 from runtime.models.replies import has_more_values
 
 MARK = "[key]"
-"""The text that replaces the key, or a part of it."""
+"""The text that replaces a provider's API key, or a part of the key, in another text."""
 
 SECRET_MIN = 4
-"""The minimum length of a key that is removed. Shorter keys are placeholders and occur in ordinary texts."""
+"""The minimum length, in characters, of an API key that is removed from texts. Shorter keys are placeholders and occur
+in ordinary texts."""
 
 PART_MIN = 12
-"""The shortest part of a key that is removed. A shorter key is not removed from a model's own words."""
+"""The minimum length, in characters, of a part of an API key that is removed. A key shorter than this is not removed
+from a model's own words."""
 
 _BLOCK = PART_MIN // 2
 _HITS_MAX = 1000
@@ -80,7 +82,7 @@ MESSAGE_MAX = 300
 _VALUES_MAX = 10_000
 _SECRETS = Redactor()
 _TIME_MIN = 10**9
-"""A wait of at least this number is a time in seconds since 1970."""
+"""If a server requests a wait of at least this number, the number is a time in seconds since 1970."""
 _RETRY_LATER = frozenset({408, 409, 425, 429})
 _FILTERED = frozenset(
     {"content_filter", "content_policy_violation", "invalid_prompt", "bio_policy", "misalignment_policy_violation"}
@@ -114,7 +116,8 @@ _STATUSES = {
     "vector_store_timeout": 504,
     "overloaded_error": 529,
 }
-"""The HTTP statuses of the types and codes of errors, for an error in an answer with status 200."""
+"""The HTTP status that each type or code of an error stands for. It is used if a server reports an error in an answer
+with status 200."""
 
 
 def provider_text(text: str, secret: str = "") -> str:

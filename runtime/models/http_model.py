@@ -54,9 +54,10 @@ from runtime.models.servers import Servers
 REPAIR_MAX = 128 * 1024
 """The largest size, in characters, of a broken JSON text that the program tries to repair."""
 THREAD_MIN = 8 * 1024
-"""A broken JSON text with at least this many characters, which take 20 ms, is repaired in a thread."""
+"""A broken JSON text with at least this many characters is repaired in a thread, because its repair takes 20 ms or
+more."""
 THOUGHTS_KEPT = 2_000
-"""How many characters of reasoning are kept if a reply has nothing else."""
+"""The largest number of characters of a model's reasoning that are kept if its reply has nothing else."""
 
 # The parts of a broken JSON text. A comment or string without an end is not a part.
 _PARTS = {
@@ -160,12 +161,13 @@ def _words(text: str) -> list[tuple[str, Any]] | None:
 
 
 CONNECT_SECONDS_MAX = 10.0
-"""The longest time to wait for a server to accept a connection. A timeout here counts as a refused connection."""
+"""The longest time, in seconds, to wait for a server to accept a connection. After this time, the connection counts as
+refused."""
 
 STALL_SECONDS = 60.0
 """The longest silence in a stream after the model has written something. Before its first characters, the model may
-think for longer. If half of the call's time limit is longer, half of the time limit counts instead, because slow
-servers get long limits.
+think for longer. If half of the call's time limit is longer than this number of seconds, the longest silence is half of
+the time limit. The reason is that slow servers get long limits.
 """
 
 _CLOSE_SECONDS_MAX = 2.0

@@ -19,7 +19,7 @@ _REASONS = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
-"""The stop reasons of Anthropic, in OpenAI's words. Any other reason stays unchanged."""
+"""Anthropic's reasons for the end of a reply, each with OpenAI's word for it. Any other reason stays unchanged."""
 
 
 class _Block(BaseModel):

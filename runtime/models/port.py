@@ -57,9 +57,9 @@ _FINAL = frozenset(
 )
 _REFUNDED = _FINAL | {FaultKind.REFUSED_CONNECTION, FaultKind.RATE_LIMITED, FaultKind.NO_API}
 NO_COMPLETION = frozenset({FaultKind.BAD_REPLY, FaultKind.NO_API})
-"""The faults for answers that are not from a model's API. The address may belong to another service."""
+"""The kinds of faults for answers that do not come from a model's API. Another service may use the address."""
 LACKS_REPLY = "the recording has no reply"
-"""The first words of a recording's fault for a prompt without a recorded reply."""
+"""The first words of the fault that a recording returns if it has no reply to a prompt."""
 
 
 class Fault(Value):
@@ -77,13 +77,14 @@ class Fault(Value):
 
 
 HEARD_MAX = 4_000
-"""The largest number of characters of an unfinished reply that are shown."""
+"""While a reply is unfinished, at most this many of its last characters are shown."""
 
 Heard = Callable[[int, Callable[[], str]], None]
 """A function that is called while a streamed reply comes in.
 
 Its first argument is the number of characters that the model has written so far, including its reasoning. Its second
-argument is a function that returns the last `HEARD_MAX` characters of the reply's text, without reasoning and key.
+argument is a function that returns the last `HEARD_MAX` characters of the reply's text. These characters contain
+neither the reasoning nor the API key.
 """
 
 

@@ -33,7 +33,8 @@ def find_price(
 
 
 _SEARCHING = re.compile(r"(?:^|[-/:])(?:deep-research|sonar|search|online)(?:[-:]|$)")
-"""A pattern for models that search the web without a request for it, and whose provider charges for each search."""
+"""A pattern for the names of models that search the web without being asked, and whose provider charges for each
+search."""
 
 
 def price_in_list(provider: str, model: Any, at: float) -> Price | None:
@@ -69,7 +70,8 @@ _RATES = {
     "cache_write_1h": "cache_write",
     "reasoning": "output",
 }
-"""The kinds of tokens of a call. Each value is the kind whose price is used if the list has no price for the key."""
+"""For each kind of token of a call: the kind whose price is used if a price list has no price for it. None means that
+no other price is used."""
 _NAMES = {"reasoning": "output_reasoning"}
 
 

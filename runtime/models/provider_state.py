@@ -60,10 +60,10 @@ class CallLimiter:
 
 
 PROBE_SECONDS = 10.0
-"""The time limit of one request for a provider's models, in seconds."""
+"""The time limit, in seconds, of one request that asks a provider for the list of its models."""
 
 Listed = frozenset[str] | Fault
-"""The names of a provider's models, or the fault of the request. The set of names may be empty."""
+"""The set of names of a provider's models, which may be empty; or the fault if the request for these names failed."""
 
 
 @runtime_checkable

@@ -23,8 +23,8 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 CALL_SECONDS = 120.0
 """The time limit of one call, in seconds, if no other limit is set."""
 LOCAL_CALL_SECONDS = 600.0
-"""The time limit of one call to a server on this machine or in a private network. Such a server may load the model
-first and write slowly.
+"""The time limit, in seconds, of one call to a server on this machine or in a private network. Such a server may first
+have to load the model, and may write slowly.
 """
 
 _HOST_MAX = 253
@@ -42,10 +42,8 @@ _PRIVATE = tuple(
         ),
     )
 )
-"""The addresses that count as private networks.
-
-`ipaddress.is_private` is not used: it also accepts Teredo addresses, which leave the network, and addresses that are
-reserved or for examples.
+"""The networks whose addresses count as private. `ipaddress.is_private` is not used, because it also accepts reserved
+addresses and addresses for examples. It even accepts Teredo addresses, which leave the network.
 """
 
 
@@ -169,11 +167,11 @@ ProviderName = Literal[
 own.
 """
 Interface = Literal["chat", "responses", "messages"]
-"""OpenAI's chat completions, OpenAI's Responses API, or Anthropic's Messages API."""
+"""The interface of a model server: OpenAI's chat completions, OpenAI's Responses API, or Anthropic's Messages API."""
 
 
 ANTHROPIC_VERSION = "2026-10-21"
-"""The version of Anthropic's interface, which its client sends too."""
+"""The version of Anthropic's interface. Anthropic's client library sends the same version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,9 +318,10 @@ PROVIDERS: Mapping[ProviderName, Provider] = {
 
 
 PromptCache = Literal["auto", "on", "off"]
-"""The servers that get the fields of the prompt cache. `auto` means only OpenAI's and Anthropic's own servers."""
+"""Which servers get the request fields for the prompt cache: all servers (`on`), none (`off`), or only OpenAI's and
+Anthropic's own servers (`auto`)."""
 VARIABLE = "REPLAN_PROMPT_CACHE"
-"""The environment variable for a `PromptCache`."""
+"""The environment variable whose value is a `PromptCache`, such as `off`."""
 
 _MARK: Mapping[str, Any] = {"prompt_cache_breakpoint": {"mode": "explicit"}}
 _MARKED_FROM = (5, 6)

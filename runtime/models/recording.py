@@ -25,16 +25,17 @@ from runtime.models.port import LACKS_REPLY, Fault, FaultKind, Model, ModelReque
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
 FINGERPRINT_LENGTH = 32
-"""The length of a fingerprint: the first 128 bits of a SHA-256, in hex, like the hashes of prompts in requests."""
+"""The number of hexadecimal digits of a fingerprint. A fingerprint is the first 128 bits of a SHA-256, like the hashes
+of prompts in requests."""
 DIFF_LINES_MAX = 12
-"""The largest number of lines of a difference between two prompts that a fault shows."""
+"""The largest number of lines that a fault shows of the difference between two prompts."""
 LINE_MAX = 160
-"""The largest number of characters of each shown line of the difference."""
+"""The largest number of characters that a fault shows of each line of the difference between two prompts."""
 _END = b"\n...\n"
 _TOO_LARGE = f"the file is over {FILE_BYTES_MAX // 1024**2} MiB"
 _FOLDER = "name a file in a folder in which you can write"
 SAID = "the recording "
-"""The first words of the message of every fault of a recording."""
+"""The first words of the message of each fault that a recording returns."""
 
 
 class RecordingMode(StrEnum):
@@ -225,7 +226,7 @@ class RecordingFile:
     def read(self, *, may_be_missing: bool) -> list[RecordedAnswer]:
         """Return the answers in the file. Raises `UsageProblem` if the file cannot be read or is not a recording."""
         place = str(self.path)
-        hint = "record it: recorded:FILE?record=MODEL, or pytest --replan-record"
+        hint = "to make a recording, use the model recorded:FILE?record=MODEL, or run pytest --replan-record"
         number, replies = 0, list[_FileReply]()
         self._systems = {}
         if may_be_missing and not self.path.exists():

@@ -12,16 +12,18 @@ from typing import Any
 from runtime.models.port import Fault, FaultKind
 
 CACHE, STREAM = "prompt_cache", "stream"
-"""The names of the rows for the fields about the prompt cache, and for all fields about streams."""
+"""Names that stand for several fields of a request: the fields of the prompt cache, and the fields of streams.
+`Refusals` has a row for each of these names."""
 WITHOUT = "without"
-"""The way that leaves a parameter out of the request."""
+"""The value in `Ways` for a parameter that is left out of the request."""
 DAY_SECONDS = 86_400.0
-"""How long a refusal is remembered, in seconds. Another server may answer at the address tomorrow."""
+"""The time, in seconds, for which a server's refusal of a parameter is remembered. A day later, another server may
+answer at the same address."""
 
 _OTHER_CAUSES = frozenset({FaultKind.PROMPT_TOO_LONG, FaultKind.CONTENT_REFUSED})
 
 Ways = Mapping[str, str]
-"""The changed ways of sending parameters to a server, by parameter: another name, a weaker way, or `WITHOUT`."""
+"""For each changed parameter, the way in which it is sent to a server: another name, a weaker way, or `WITHOUT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Refusable:
 
 
 Refusals = Mapping[str, Refusable]
-"""The parameters of one interface by name."""
+"""The parameters of one interface that servers are known to refuse, by name."""
 
 
 @dataclass

@@ -76,15 +76,18 @@ for prose.
 """
 
 DEPTH_MAX = 100
-"""The deepest nesting that is read. Plans have four levels. Python's parser fails near 1,000."""
+"""The largest number of nested levels in a JSON text that is read. Plans have four levels. Python's parser fails near
+1,000 levels."""
 
 VALUES_MAX = 400_000
-"""The largest number of values in a JSON text, counted by commas and opening brackets. Large plans have 300,000."""
+"""The largest number of values in a JSON text that is read. The program counts commas and opening brackets instead of
+values. Large plans have 300,000 values."""
 
 PHRASE_MAX = 200
 """The largest number of characters of a phrase that counts as repeated."""
 REPEATED_MIN = 400
-"""The smallest total length, in characters, of a phrase and its repetitions at the end of a text."""
+"""The smallest length, in characters, of a repetition that is found at the end of a text: the phrase and its copies
+together."""
 
 _THINK, _THINK_END = "<think>", "</think>"
 _FENCES_MAX = 64

@@ -13,7 +13,8 @@ from runtime.models.port import Fault, ModelRequest, Reply
 from runtime.models.usage import fields_of, read_response_usage
 
 _REASONS = {"max_output_tokens": "length"}
-"""The reasons of incomplete responses in the words of chat completions. Any other reason stays unchanged."""
+"""The Responses API's reasons for incomplete responses, each with the word that chat completions use. Any other reason
+stays unchanged."""
 _FAILED = frozenset({"incomplete", "failed", "cancelled"})
 
 
@@ -166,9 +167,11 @@ def _texts_of(items: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
 
 
 KEPT_BYTES_MAX = 64 * 1024 * 1024
-"""The largest number of bytes of reasoning that are kept for the runs of a model. The oldest is dropped first."""
+"""The largest number of bytes of reasoning that are kept for all runs of a model together. The oldest reasoning is
+dropped first."""
 _FRAMING_TOKENS = 64
-"""The largest number of tokens that a server adds for returned items. A prompt reserves the same number."""
+"""The largest number of tokens that a server adds for the output items that a request returns to it. The reservation
+for a prompt includes as many tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from runtime.models.port import Fault, FaultKind, ModelRequest, Reply
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
 NODES_MAX = 50_000
-"""The largest number of keys and values of a script, after its aliases are expanded."""
+"""The largest number of keys and values in a script, after the script's YAML aliases are expanded."""
 
 _TRY = re.compile(r"\.t\d+$")
 _ENTRY_KEYS = frozenset({"reply", "fault"})

@@ -28,32 +28,35 @@ from runtime.models.providers import is_loopback
 from runtime.models.refusals import DAY_SECONDS, Refusals
 
 FIRST_CALLS = 10
-"""The largest number of calls in flight to a server that has not answered yet. Its limits are not known."""
+"""The largest number of calls in flight to a server that has not answered yet. The rate limits of such a server are not
+known."""
 RESET_MAX = 120.0
-"""The longest time in seconds that calls wait for a reset. If the reset comes later, calls are sent after this time. If
-the server refuses these calls, their runs wait for the provider.
+"""The longest time, in seconds, that calls wait for the reset of a rate limit. If the reset comes later, calls are sent
+after this time. If the server refuses these calls, their runs wait for the provider.
 """
 MARGIN = 1.0
-"""Seconds that are added to each reset, because some servers round it down."""
+"""The seconds that are added to the time until each reset of a rate limit, because some servers round this time
+down."""
 LIMIT_MAX = 10**9
-"""The largest limit that is accepted. A larger limit is ignored."""
+"""The largest number of requests or tokens that is accepted as a rate limit. A larger rate limit is ignored."""
 
 EARLY_CALLS_MAX = 100
-"""The largest number of calls that are counted before a limit is known."""
+"""The largest number of calls to a server that are counted before one of its rate limits is known."""
 
 REQUESTS, TOKENS = "requests", "tokens"
 _HEADERS = {
     REQUESTS: ("x-ratelimit-{}-requests", "anthropic-ratelimit-requests-{}", "x-ratelimit-{}", "ratelimit-{}"),
     TOKENS: ("x-ratelimit-{}-tokens", "anthropic-ratelimit-tokens-{}"),
 }
-"""The names of the headers of OpenAI (and most other providers), of Anthropic, and of OpenRouter. `{}` is one of
-`_PARTS`.
+"""The names of the headers in which servers report rate limits. Most providers use OpenAI's names; Anthropic and
+OpenRouter have their own. `{}` stands for one of `_PARTS`.
 """
 _PARTS = ("limit", "remaining", "reset")
 _DURATION = re.compile(r"(?=.)(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 _UNITS = (86_400.0, 3600.0, 60.0, 1.0, 0.001)
 _LONG = 10**8
-"""A reset of this number or more is in seconds since 1970. From 1,000 times this number on, it is in milliseconds."""
+"""In a header, a reset of at least this number is a time in seconds since 1970. A reset of at least 1,000 times this
+number is a time in milliseconds since 1970."""
 
 
 class ReportedLimit(Value):
@@ -214,22 +217,26 @@ def _count(text: str) -> int | None:
 
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes of the file. A larger file counts as empty."""
+"""The largest size, in bytes, of the file in which `Servers` stores what the home knows. A larger file counts as
+empty."""
 MODELS_MAX = 200
-"""The largest number of models whose refused parameters are kept. The oldest are dropped first."""
+"""The largest number of models whose refused parameters are kept. The models whose parameters changed least recently
+are dropped first."""
 LIMITS_MAX = 100
-"""The largest number of servers and keys whose rate limits are kept. The oldest are dropped first."""
+"""The largest number of pairs of a server and a key whose rate limits are kept. The pairs whose rate limits changed
+least recently are dropped first."""
 KEY_HASH = 4
-"""The number of hexadecimal digits of a key's hash that are kept. They are too few to confirm a guessed key.
-
-Two keys with the same digits share their limits. With five keys for one server, the chance of two such keys is 1 in
-6,500.
+"""The number of hexadecimal digits that are kept from the hash of an API key. So few digits cannot confirm a guessed
+key. Two keys for one server share their rate limits if their digits are equal. With five keys for one server, the
+chance of this is 1 in 6,500.
 """
 
 LOCK_SECONDS = 0.05
-"""The longest wait in seconds for the lock of the file. All runs of the process wait for the lock too."""
+"""The longest time, in seconds, to wait for the lock of the file of `Servers`. During this wait, all runs of the
+process stand still."""
 UNSHARED_SECONDS = 60.0
-"""The seconds for which a process keeps its changes only in memory after it could not write the file."""
+"""If a process could not write the file of `Servers`, it keeps its changes only in memory for this number of
+seconds."""
 
 _GATEWAY = frozenset({502, 504})
 

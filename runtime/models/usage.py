@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from runtime.core.ledger import Usage
 
 TOKENS_MAX = 10**9
-"""A number of tokens that no call uses. A larger number is ignored, because no journal could store the sums."""
+"""The largest number of tokens that is accepted for one call. No call uses more. A larger number is ignored, because no
+journal could store the sums."""
 
 _Count = Annotated[int, Field(ge=0, le=TOKENS_MAX)]
 
@@ -34,7 +35,8 @@ _NAMES = {
     "input_tokens_details": "prompt_tokens_details",
     "output_tokens_details": "completion_tokens_details",
 }
-"""The names of the Responses API's fields in chat completions. Both interfaces count tokens in the same way."""
+"""The Responses API's names of fields, each with the name of the same field in chat completions. Both interfaces count
+tokens in the same way."""
 
 
 def read_response_usage(reported: Any) -> Usage | None:

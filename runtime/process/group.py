@@ -24,13 +24,14 @@ from runtime.core.names import parts_of
 from runtime.process.identity import end_of_group, hide_process, name_of
 
 OUTPUT_BYTES_MAX = 1024 * 1024
-"""The number of bytes of a command's output that are kept. Further bytes are read and counted."""
+"""The largest number of bytes of a command's output that are kept by default. Further bytes are read and counted, but
+not kept."""
 GRACE_SECONDS = 5.0
-"""The seconds between SIGTERM, which asks a group to end, and SIGKILL."""
+"""The time, in seconds, that a process group has to end after SIGTERM. After this time, the group gets SIGKILL."""
 KILLED_SECONDS = 10.0
 """The longest wait for processes to end after SIGKILL, in seconds. Thousands of processes take several seconds."""
 LOOK_SECONDS = 0.02
-"""The seconds between two checks of a group that is being ended."""
+"""The time, in seconds, between two checks whether a process group that must end has ended."""
 
 _GATE = Path(__file__).with_name("gate.py")
 

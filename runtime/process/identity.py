@@ -145,7 +145,7 @@ def _stat(pid: int) -> list[str]:
 
 
 _PR_SET_DUMPABLE = 4
-"""The option of `prctl(2)`, from `linux/prctl.h`."""
+"""The number of the option `PR_SET_DUMPABLE` of the system call `prctl(2)`, from `linux/prctl.h`."""
 
 
 @cache

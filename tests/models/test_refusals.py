@@ -300,7 +300,10 @@ def table(tmp_path, text):
         ("chatter: {}\n", "unknown key 'chatter' .*chat"),
         ("chat:\n  stream: {statuses: [200]}\n", "chat.stream.statuses"),
         ("chat:\n  stream: {named: [STREAM]}\n", "chat.stream.named"),
-        ("chat:\n  stream: {weaker: [text]}\n  response_format: {weaker: [text]}\n", "only one parameter asks"),
+        (
+            "chat:\n  stream: {weaker: [text]}\n  response_format: {weaker: [text]}\n",
+            "only the parameter for structured output",
+        ),
         ("chat:\n  max_tokens: {instead: stop, weaker: [text]}\n", "exclude each other"),
     ],
 )

@@ -31,7 +31,7 @@ from replan_acquire.profile_proposals import (
 from replan_acquire.settings import AcquireConfig
 
 PROPOSES = "*"
-"""The value of the field `profile` that makes a model propose a profile. Only the web page offers it."""
+"""If the field `profile` has this value, a model proposes a profile. Only the web page offers this value."""
 GIVEN_MAX = 200
 _Name = Annotated[str, Field(max_length=100)]
 

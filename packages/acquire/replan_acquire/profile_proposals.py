@@ -24,9 +24,10 @@ from runtime.journal.folder import prepare_folder, replace_file
 
 WORKFLOW = "configs/proposals/profile.yaml"
 CALLS = 6
-"""The default limit of calls: `max_total_calls` of the workflow."""
+"""The default limit of model calls for the proposal of a profile. The workflow has the same number as its
+`max_total_calls`."""
 PASSAGES_SHOWN = 12
-"""The largest number of passages of the documents that the prompt contains."""
+"""The largest number of passages from the user's documents in the prompt for a profile."""
 
 
 def prepare_proposal(

@@ -33,10 +33,11 @@ _ORDERS = re.compile(
     r"\b(ignore|disregard|forget|override)\b.{0,60}\b(above|previous|prior|instruction|prompt|rule)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Matches an instruction to a language model. The rest of its paragraph is not read either."""
+"""Matches an instruction to a language model. The text from the instruction to the end of its paragraph is not read."""
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _OF_OTHERS = re.compile(r"\b(?:of|from|among|with|by|per)\b|[;:]", re.IGNORECASE)
-"""Matches words that show that the number before them counts something else, as in `412 managers of buildings`."""
+"""Matches words and signs which show that the number before them counts something else, as in `412 managers of
+buildings`."""
 _YEAR = re.compile(r"(1[89]|20)\d\d")
 
 
@@ -270,7 +271,7 @@ _REPLIES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 BYTES_PER_TOKEN = 4
-"""The number of bytes in a token: a rule of thumb for English text and JSON."""
+"""The number of bytes that count as one token: a rule of thumb for English text and JSON."""
 
 
 class QuotingModel:

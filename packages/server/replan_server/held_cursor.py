@@ -11,11 +11,13 @@ from runtime.logs import log
 from runtime.process.identity import identity, is_dead
 
 LEASE_SECONDS = 60.0
-"""How long a process holds a cursor without renewing it. The process renews it after half of this time."""
+"""For how many seconds a process holds a cursor unless it renews the lease. The process renews the lease after half of
+this time."""
 UNREADABLE = (JournalDamaged, RunNotFound, KindUnknown, UsageProblem)
 """The errors that mean that this process cannot read a run."""
 LEAVE_SECONDS = 2.0
-"""The time limit in seconds for releasing a cursor. If the release fails, the lease ends later by itself."""
+"""The time limit in seconds for releasing a cursor. If the release fails, the cursor becomes free when its lease
+ends."""
 
 
 class HeldCursor:

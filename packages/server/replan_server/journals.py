@@ -108,4 +108,4 @@ POSTGRES = JournalScheme(
     open_raw=_open_raw,
     upgrade=_upgrade,
 )
-"""The functions for journals with URLs `postgresql://…` or `postgres://…`."""
+"""The functions for journals whose URL begins with `postgresql://` or `postgres://`."""

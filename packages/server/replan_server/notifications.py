@@ -15,12 +15,12 @@ from replan.setup.limit_fields import duration_schema, duration_up_to
 from runtime.models.providers import is_local, is_name
 
 PREFIX = "whsec_"
-"""The prefix of a secret in Standard Webhooks. The text after it is base64."""
+"""The first characters of each secret in the format of Standard Webhooks. The rest of the secret is Base64."""
 SECRET_BYTES = range(24, 65)
-"""The number of bytes that a secret may have in Standard Webhooks."""
+"""The allowed numbers of random bytes in a secret of Standard Webhooks."""
 SECRETS_MAX = 4
-"""The largest number of secrets that sign a message. Usually there is one secret, and there are two while a secret is
-being replaced.
+"""The largest number of secrets that sign a webhook's messages. A webhook usually has one secret, and two while a
+secret is being replaced.
 """
 
 WebhookEvent = Literal["waiting", "parked", "finished", "limit_near"]

@@ -14,7 +14,7 @@ from replan.setup.settings import UserConfig
 from replan_server.notifications import Answering, AnswerLinks, PersonEntry, ReminderEntry, SenderEntry, WebhookEntry
 
 EVERYBODY = "*"
-"""The name in `users` that stands for every user that the proxy lets through."""
+"""The entry of `users` that stands for every user whose requests the proxy passes on."""
 
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
 _HOST = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?(:[0-9]{1,5})?")
@@ -42,7 +42,9 @@ class ProxyEntry(Config):
         parts = urlsplit(self.public)
         if parts.scheme not in ("https", "http") or not _HOST.fullmatch(parts.netloc) or parts.path not in ("", "/"):
             raise config_error(
-                f"{self.public[:100]!r} is not an http or https URL without a path", ("public",), "such as https://HOST"
+                f"{self.public[:100]!r} must be an http or https URL without a path",
+                ("public",),
+                "such as https://HOST",
             )
         if parts.query or parts.fragment:
             raise config_error("the address has a query or a fragment", ("public",), "such as https://HOST")

@@ -142,8 +142,8 @@ def check_assurance(level: str) -> None:
 
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-"""The largest size of a `.jsonl` file, in bytes. Such a file is read line by line. Only one line, of at most
-`BYTES_MAX` bytes, and its report are in memory at a time. Of any other file, at most `BYTES_MAX` bytes are read.
+"""The largest size, in bytes, of a `.jsonl` file that `check` reads. Such a file is read line by line. One line, of at
+most `BYTES_MAX` bytes, and its report are in memory at a time. Of any other file, at most `BYTES_MAX` bytes are read.
 """
 
 

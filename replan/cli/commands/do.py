@@ -40,7 +40,7 @@ _DO = examples(
 
 
 EXAMPLES = ("repair",)
-"""The shipped examples that have a problem."""
+"""The names of the shipped examples for `do`. Each of them has a problem, which `do` plans."""
 
 
 @click.command(

@@ -35,7 +35,7 @@ _EXECUTE = examples(
     "replan execute plan.json --approve each",
 )
 EXAMPLES = ("repair", "detour")
-"""The names of the shipped examples."""
+"""The names of the shipped examples for `execute`."""
 
 
 @click.command(

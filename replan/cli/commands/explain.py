@@ -66,9 +66,9 @@ _SECTIONS = {
 }
 
 EXIT_KIND = "exit code"
-"""The kind of the terms that are exit codes."""
+"""The value of `GlossaryTerm.kind` for terms that are exit codes."""
 _ROW = "rule of the default policy"
-"""The kind of the terms that are names of rows of the default policy."""
+"""The value of `GlossaryTerm.kind` for terms that are ids of rows in the default policy."""
 
 
 class GlossaryTerm(NamedTuple):

@@ -15,10 +15,10 @@ from replan.setup.installation import NAME, data_root, program, release
 from runtime.core.errors import UsageProblem
 
 FILE_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes that are read of a project's file."""
+"""The largest number of bytes that `init` reads from one file of the user's project."""
 
 _SCHEMAS = "{}/configs/schemas"
-"""The folder of the schemas. The braces stand for the folder of the shipped files."""
+"""The path of the folder with the JSON Schemas. The braces stand for the folder that contains the shipped files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ _INSTALL = {
     "zsh": "echo 'eval \"$(replan completion zsh)\"' >> ~/.zshrc",
     "fish": "replan completion fish > ~/.config/fish/completions/replan.fish",
 }
-"""The command line that installs the completion script, by the shell."""
+"""A mapping from a shell to the command line that installs the completion script in this shell."""
 
 
 @click.command(

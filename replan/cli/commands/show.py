@@ -381,10 +381,11 @@ def export(
 
 
 _FORMS = {f".{form}": form for form in ("csv", "xlsx", "json", "yaml", "mermaid")} | {".yml": "yaml", ".mmd": "mermaid"}
-"""The format of an export, by the suffix of the file."""
+"""A mapping from the suffix of an output file to the format of the export."""
 
 _DOCUMENTS = {"json": "plan"}
-"""The name of a format's document, if it differs from the name of the format."""
+"""A mapping from a format to the name of its document. It contains only the formats whose document has another name
+than the format."""
 
 
 async def _document(reader: RunReader, name: str | None, *, form: str, view: str) -> tuple[str, str, RunDocument]:

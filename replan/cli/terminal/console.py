@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 WIDE = 10_000
-"""The width of an output that is not a terminal, in columns. It is so large that no line is folded."""
+"""The width, in columns, that an output has if it is not a terminal. This width is so large that no line is folded."""
 
 __all__ = [
     "Lossy",

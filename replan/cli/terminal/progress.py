@@ -78,17 +78,18 @@ class CallsInFlight:
 
 
 REST = 3
-"""The number of rows on the screen that the live tree leaves for the summary and the cursor."""
+"""The number of rows on the screen that the live view of the tree leaves free for the summary and the cursor."""
 ROWS_MAX = 30
-"""The largest number of rows of the tree that are drawn."""
+"""The largest number of rows that the live view draws of the tree."""
 ROWS_MIN = 4
-"""The smallest number of rows of the tree that are drawn, even on a small screen."""
+"""The number of rows that the live view has for the tree even on a screen that is too small for them."""
 TOLD_SECONDS = 1.0
 """The line about a reply shows the duration of its call only if the call took at least this many seconds."""
 ROOM_MIN = 20
-"""The smallest number of characters of an incomplete reply that are shown. If a line has less room, none are shown."""
+"""The end of an incomplete reply is shown only if the line about its call has room for at least this many
+characters."""
 IN_FLIGHT_MAX = 4
-"""The largest number of open calls whose age the live tree shows."""
+"""The largest number of open calls that the live view shows below the tree, with their ages."""
 
 
 class Progress(Protocol):

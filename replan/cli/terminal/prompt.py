@@ -14,10 +14,11 @@ from replan.cli.terminal.console import err, rich_text
 from runtime.logs.terminal_text import clean
 
 LINE_BYTES_MAX = 4096
-"""The largest number of bytes that one read from a terminal returns. So a typed line cannot be longer."""
+"""The largest number of bytes that one read from a terminal returns. A line that the user types cannot be longer."""
 
 QUIET_SECONDS = 0.05
-"""The longest pause between two lines of a pasted text, in seconds. After a longer pause, the answer is complete."""
+"""The longest pause, in seconds, between two lines of a pasted text. After a longer pause without input, the answer
+counts as complete."""
 
 
 def may_ask(*, no_input: bool) -> bool:

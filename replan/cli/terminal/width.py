@@ -5,7 +5,8 @@ import textwrap
 from typing import Protocol
 
 NARROWEST = 20
-"""The smallest width, in columns, that lines are folded to."""
+"""The smallest width, in columns, to which lines are folded. On a narrower terminal, lines are folded to this width
+too."""
 
 
 class Stream(Protocol):

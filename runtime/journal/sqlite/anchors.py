@@ -28,7 +28,8 @@ SUFFIX = "-anchors"
 
 SLOT_BYTES = 128
 NUMBERS_MAX = 10_000_000
-"""The highest number of a run that can have a slot. It is limited, because a damaged journal may contain any number."""
+"""The highest run number that has a slot in the file of anchors. The number is limited, because a damaged journal can
+contain any number."""
 
 _HEADER = b"replan anchors 1".ljust(SLOT_BYTES, b"\0")
 _RECORD = struct.Struct(">Q32sB64s")

@@ -24,7 +24,8 @@ from runtime.journal.sqlite.rows import SqliteReader
 from runtime.journal.sqlite.schema import explain, version_of
 
 _OF_A_RUN = ("agenda", "unread", "asked", "positions", "events", "inbox")
-"""The tables with rows of a run. Each table comes before the tables to which it refers."""
+"""The tables from which a run's rows are deleted, in this order. Each table comes before the tables to which its rows
+refer."""
 
 
 class Survey(NamedTuple):

@@ -27,7 +27,7 @@ T = TypeVar("T")
 Now = Callable[[], float]
 """A function that returns the time of the journal's clock, in UTC seconds since 1970."""
 BUSY_SECONDS = 10.0
-"""The time in seconds to wait for another process that repairs the file after a crash."""
+"""The longest time, in seconds, that a reader waits while another process repairs the journal's file after a crash."""
 
 
 def in_one_snapshot(path: Path, work: Callable[[apsw.Connection], T], connection: apsw.Connection) -> T:

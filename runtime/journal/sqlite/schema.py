@@ -39,7 +39,8 @@ SQLITE_MIN = "3.51.3"
 """The first SQLite release without the WAL-reset bug, which can damage a journal that two processes write."""
 
 WAL_BYTES_KEPT = 64 * 1024 * 1024
-"""The size in bytes to which a larger write-ahead log is truncated."""
+"""The size, in bytes, to which SQLite truncates a larger write-ahead log after its content was copied into the
+database."""
 
 BUSY_PAUSE = 0.005
 """The pause in seconds between two attempts to switch a new file to write-ahead logging."""
@@ -139,10 +140,10 @@ FIRST = (
 ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX positions_run ON positions (run)",
 )
-"""The tables of version 1."""
+"""The SQL statements that create the tables of a journal of version 1."""
 
 UPGRADES: tuple[tuple[str, ...], ...] = ()
-"""The statements that upgrade a journal to each version, from version 2 on."""
+"""The SQL statements that upgrade a journal: one tuple of statements for each version, from version 2 on."""
 
 
 def open_writer(path: Path, vfs: str | None, busy_seconds: float) -> apsw.Connection:

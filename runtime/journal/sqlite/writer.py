@@ -31,9 +31,10 @@ from runtime.journal.thread import (
 from runtime.logs import log
 
 PAGES_MAX = 1000
-"""The length in pages at which the write-ahead log is copied. It is SQLite's default."""
+"""When the write-ahead log has so many pages, it is copied into the database file. The number is SQLite's default."""
 WAIT_MS = 500
-"""The time in milliseconds to wait for readers. It is short, because other processes wait for the checkpoint."""
+"""The longest time, in milliseconds, that a checkpoint waits for readers. This time is short, because other processes
+wait for the checkpoint."""
 
 
 class Checkpointer:
@@ -75,10 +76,8 @@ T = TypeVar("T")
 BEGIN = "BEGIN IMMEDIATE"
 
 BUSY_SECONDS = 0.001
-"""The pause between two tries while another process writes.
-
-SQLite's own pauses grow to 0.1 s. With them, a process would wait for a third of a second if another process writes
-repeatedly.
+"""The pause, in seconds, between two tries to write while another process writes. SQLite's own pauses grow to 0.1 s.
+With such pauses, a process would wait for a third of a second if another process writes repeatedly.
 """
 
 

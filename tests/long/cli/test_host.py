@@ -120,7 +120,7 @@ def test_a_follower_of_a_run_that_the_host_cannot_drive_gets_reason_and_advice(r
     with hosting():
         monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # The host's environment lacks it.
         with shell("run", problem, "-m", "gpt-x") as process:
-            lines = read_until(process.stderr, "go on here")
+            lines = read_until(process.stderr, "drive the run here")
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=PATIENCE)
         run = json.loads(replan("runs", "--json").stdout)["runs"][0]
@@ -128,7 +128,7 @@ def test_a_follower_of_a_run_that_the_host_cannot_drive_gets_reason_and_advice(r
         assert process.returncode == 130
         assert lines[1].startswith(f"replan: {why}")
         assert lines[2] == (
-            f"replan: mend that and start the host again, or leave it (Ctrl-C) and go on here with: {here}\n"
+            f"replan: repair this and start the host again, or press Ctrl-C and drive the run here with: {here}\n"
         )
         assert out.decode().splitlines()[0] == "Held up"
         assert err.decode() == f"replan: go on with: {here}\n"

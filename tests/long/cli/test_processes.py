@@ -248,7 +248,7 @@ def test_no_color_and_dumb_terminals_are_honoured(problem, scripted, in_terminal
 def test_a_question_on_the_terminal_is_answered_and_the_run_goes_on(problem, scripted, in_terminal):
     model = scripted({"g_analysis": [ASKING, ANALYSIS], "g_plan": [PLAN]})
     terminal = in_terminal("run", problem, "-m", model, "-w", "option_a")
-    terminal.read_until("answers later(?s:.*)> $")
+    terminal.read_until("an empty line asks again(?s:.*)> $")
     terminal.type("3.12\n")
     assert terminal.end() == 0
     assert "Proved at level medium" in terminal.text

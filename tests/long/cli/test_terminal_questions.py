@@ -9,7 +9,7 @@ from tests.cli.conftest import run_id
 from tests.cli.samples import ANALYSIS, ASKING, PLAN, delayed_reply
 from tests.support.openai_server import Answer, by_step, serve
 
-PROMPT = "answers later(?s:.*)> $"
+PROMPT = "an empty line asks again(?s:.*)> $"
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_an_invalid_answer_is_asked_for_again(terminal, replan):
     """An answer has at most 100,000 characters; a longer one is refused with the reason."""
     terminal.read_until(PROMPT)
     terminal.type(("x" * 1000 + "\n") * 101)
-    terminal.read_until("has at most 100000 characters(?s:.*)> $")
+    terminal.read_until(r"at most 100000\s+characters(?s:.*)> $")
     terminal.type("3.12\n")
     assert terminal.end() == 0
     assert answers(replan) == ["3.12"]

@@ -13,7 +13,8 @@ from replan_acquire.documents.tools import SearchPlaces, search_tool
 from runtime.drive.actor import Actor
 
 WAITS_MAX = 16
-"""The largest number of waits at the same time: for the next try, the deadline, and the expiry of a question."""
+"""The largest number of waits of a run at the same time. A run waits for the next try, the deadline, or the expiry of a
+question."""
 
 
 def _search(config: RunConfig, resources: Resources) -> Tool:

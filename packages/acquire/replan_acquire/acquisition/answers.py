@@ -119,7 +119,7 @@ def _is_counted(schema: Schema, path: str) -> bool:
 TEXT_MAX = 500
 """The largest number of characters in a text field's value."""
 BLOCKED = "The calculation is blocked:"
-"""The beginning of the first line of a question, if this line says what blocks the calculation."""
+"""If the first line of a question says what blocks the calculation, the line begins with these words."""
 _CURRENCY = re.compile(r"[A-Za-z]{3}")
 
 
@@ -270,7 +270,7 @@ def _otherwise(schema: Schema, path: str) -> str:
 
 
 VALUE = "value"
-"""The `kind` of the message of a correction."""
+"""The value of the key `kind` in the message of a correction."""
 TOLD = "told by the user"
 _CORRECTION = re.compile(r"(?P<field>[a-z][a-z0-9_]*(?:\.[a-z0-9_]+){0,4})[ \t]*=[ \t]*(?P<text>[^\n]{1,500})")
 

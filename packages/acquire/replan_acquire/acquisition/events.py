@@ -18,7 +18,8 @@ OBSERVE = "observe"
 DECOMPOSE = "decompose"
 REFLECT = "reflect"
 PURPOSES = (PLAN, OBSERVE, DECOMPOSE, REFLECT)
-"""The purposes of calls. A purpose is the part of a call's name before the slash, and a key of the prompts file."""
+"""The purposes of model calls. The part of a call's name before the slash is its purpose. The prompts file has a key
+for each purpose."""
 
 
 class DecisionRequested(CallRequested):
@@ -131,4 +132,4 @@ AcquisitionEvent = (
     | RunFinished
 )
 EVENTS: tuple[type[Event], ...] = get_args(AcquisitionEvent)
-"""The members of the union, for the codec and for generated docs."""
+"""The event classes in the union `AcquisitionEvent`, for the codec and for generated docs."""

@@ -365,7 +365,7 @@ def plan(state: State) -> Hop | None:
 
 
 REFLECTIONS_MAX = 2
-"""The largest number of reviews of one blocked calculation."""
+"""The largest number of times that a model reviews one blocked calculation."""
 _ABOUT_A_FIELD = ("search", "ask_user")
 
 

@@ -20,7 +20,8 @@ from replan_acquire.quantities.units import CODES, UnitTable
 from runtime.core.hooks import make_total
 
 QUOTE_MAX = 600
-"""The largest number of characters in a quote of a reply. A value with a longer quote is rejected."""
+"""The largest number of characters in a quote that a model's reply gives for a value. A value with a longer quote is
+rejected."""
 PLACES_MAX = 20
 _SAME = {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u00ad": "", "\u2011": "-"}
 
@@ -172,7 +173,8 @@ def _has_year(text: str, cells: list[tuple[int, int]]) -> bool:
 
 VALUES_MAX = 30
 QUOTE_KEPT = 600
-"""The largest number of characters in a quote, a source or a message in a rejection."""
+"""The largest number of characters that a rejection keeps of its quote. The same limit holds for its source and for its
+message."""
 _CODES = {
     RefusalCode.VALUE_NOT_IN_QUOTE: "missing_evidence",
     RefusalCode.QUOTE_MISSING: "missing_evidence",

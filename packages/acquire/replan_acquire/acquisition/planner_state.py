@@ -16,11 +16,13 @@ from runtime.core.copies import changed
 from runtime.core.events import Value
 
 Action = Literal["search", "ask_user", "reflect", "calculate", "finish"]
-"""The actions of decisions. Each action is a node of the graph."""
+"""The actions that a decision may name. Each action is a node of the graph."""
 Origin = Literal["deterministic", "llm", "llm_error"]
-"""The author of a decision: a gate, a model, or a gate because the model's reply could not be used."""
+"""The author of a decision: a gate (`deterministic`), a model (`llm`), or a gate that decides because the model's reply
+was unusable (`llm_error`)."""
 Status = Literal["active", "aborted"]
-"""Whether the run may still acquire values; `aborted` if a required value cannot be acquired."""
+"""Whether the run may still acquire values (`active`) or not (`aborted`). The status is `aborted` if a required value
+cannot be acquired."""
 
 
 class PlannerDecision(Value):
@@ -210,7 +212,8 @@ class Writes(Value):
 NOTHING = Writes()
 
 STATE_FIELD: Mapping[str, str] = {"composed": "values"}
-"""The field of the state that a field of `Writes` changes, if the two have different names."""
+"""For a field of `Writes`: the field of the planner's state that it changes. Fields that have the same name in both are
+not listed."""
 
 REJECTIONS_MAX = 200
 
@@ -267,7 +270,7 @@ PASSAGE_CHARACTERS_MAX = 4_000
 NAME_CHARACTERS_MAX = 1_000
 
 LINE_MOST = 10**9
-"""The largest line number that is accepted. A passage with a larger line number gets the number 1."""
+"""The largest line number of a passage that is accepted. A passage with a larger line number gets the number 1."""
 PLACES_MAX = 400
 PLACE_CHARACTERS_MAX = 120
 LANGUAGE_CHARACTERS_MAX = 20

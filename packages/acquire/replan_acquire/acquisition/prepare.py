@@ -26,9 +26,9 @@ from runtime.core.ledger import Limits
 GOAL_BYTES_MAX = 64 * 1024
 """The largest number of bytes in a goal. Every prompt contains the goal."""
 CALLS = 60
-"""The largest number of model calls if the user states no limit."""
+"""The largest number of model calls of a run if the user states no limit."""
 OUTPUT_TOKENS = 2_048
-"""The largest number of tokens in a reply if the user states no limit."""
+"""The largest number of tokens in a model's reply if the user states no limit."""
 SEARCH_SECONDS = 60.0
 """The time limit of one search, in seconds."""
 

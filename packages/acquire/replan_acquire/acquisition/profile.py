@@ -21,7 +21,7 @@ FORMULA_MAX = 300
 FieldPath = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}(\.[a-z][a-z0-9_]{0,39}){0,3}$")]
 """The path of a field, such as `market.buildings`; formulas use it as a name."""
 FieldName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
-"""The name of a result, and of a field within a decomposition."""
+"""The name of a result of the calculator, or of a component in a decomposition."""
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=TEXT_MAX)]
 Formula = Annotated[str, StringConstraints(min_length=1, max_length=FORMULA_MAX)]
 

@@ -297,13 +297,13 @@ def load_profile(name_or_path: str) -> LoadedProfile:
 
 NAME = "profile_valid"
 INVALID = "profile.invalid"
-"""The code of an error that makes a profile invalid."""
+"""The code of a finding about an error that makes a profile invalid."""
 NO_RESULT = "profile.no_result"
-"""The code of a profile that calculates nothing."""
+"""The code of a finding about a profile that calculates nothing."""
 UNUSED = "profile.unused_field"
-"""The code of a field that changes no result."""
+"""The code of a finding about a field that changes no result."""
 UNVOUCHED = "profile.unvouched_number"
-"""The code of a number without a source: a default, or a number in a formula."""
+"""The code of a finding about a number without a source: a default, or a number in a formula."""
 
 
 def make(config: Mapping[str, Any]) -> Guard:

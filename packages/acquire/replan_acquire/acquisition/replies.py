@@ -23,15 +23,15 @@ from runtime.core.pydantic_messages import describe
 from runtime.models.replies import Unreadable, read_reply
 
 ATTEMPTS = 2
-"""The largest number of replies that a node requests for one purpose. It requests a second reply if the first is
-unusable.
+"""The largest number of replies that a node requests for one purpose. A node requests a second reply only if the first
+is unusable.
 """
 REASON_MAX = 500
-"""The largest number of characters of a model's reason that are kept."""
+"""The largest number of characters that are kept of the reason in a model's reply."""
 TEXT_MAX = 2_000
-"""The largest number of characters of a model's question or query that are kept."""
+"""The largest number of characters that are kept of a question or a search query in a model's reply."""
 CAVEATS_MAX = 10
-"""The largest number of caveats of one review that are kept."""
+"""The largest number of caveats that are kept from one review by a model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ def schema_bytes(purpose: str) -> int:
 
 
 NODES = ("prepare_schema", "normalize_decision")
-"""The nodes that wait for decompositions."""
+"""The nodes at which a run waits until a model has decomposed a field."""
 
 
 def field_to_decompose(state: State) -> str | None:

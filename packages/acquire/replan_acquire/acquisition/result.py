@@ -211,10 +211,10 @@ VIA = {
     "default": "assumed: the profile's default",
     "computed": "computed",
 }
-"""The words for the origin of a value that no document states, by the value's `via`."""
+"""The words that tell where a value comes from if no document states it. The keys are values of `via`."""
 REJECTIONS_SHOWN = 5
 QUOTE_SHOWN = 160
-"""The largest number of characters of a quote in the lines. `--json` has the whole quote."""
+"""The largest number of characters of a quote in the lines of a printed result. `--json` prints the whole quote."""
 
 
 def amount(value: float, low: float | None, high: float | None, unit: str) -> str:

@@ -16,7 +16,7 @@ from replan_acquire.quantities.formula import FormulaUnreadable, parse_formula
 from replan_acquire.quantities.units import UnitTable
 
 SLOT = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
-"""A slot of a unit, a query or a question: the path of another field in braces."""
+"""Matches a slot in a unit, a query or a question: the path of another field in braces."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,8 @@ class Spread(NamedTuple):
 
 
 CONFIDENCE_STEPS = (0.4, 0.7)
-"""The limits between low, middle and high confidence. Differences within one of these levels are ignored."""
+"""The confidence at which middle confidence begins, and the confidence at which high confidence begins. Differences
+within low, middle or high confidence are ignored."""
 
 
 def choose_value(spec: FieldSpec, values: Values) -> FieldValue | None:

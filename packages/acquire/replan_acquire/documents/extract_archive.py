@@ -19,7 +19,7 @@ from typing import Any
 Part = dict[str, Any]
 
 MEMBERS_MAX = 200
-"""The largest number of files that are read in one ZIP file, or of attachments in one e-mail."""
+"""The largest number of files that are read from one ZIP file, and of attachments that are read from one e-mail."""
 NESTED_MAX = 2
 UNPACKED_BYTES_MAX = 64 * 1024 * 1024
 TEXT_BYTES_MAX = 2 * 1024 * 1024
@@ -34,7 +34,8 @@ READERS = {
     "docx": "replan_acquire.documents.extract_docx",
     "xlsx": "replan_acquire.documents.extract_xlsx",
 }
-"""The modules that read formats: `prepare()` imports all that reading needs, and `read(content)` returns a part."""
+"""For each format, the module that reads it. The module's `prepare()` imports all that reading needs, and its
+`read(content)` returns a part of a document."""
 _CODECS = (
     *("ascii", "utf_8", "utf_7", "utf_16", "utf_16_be", "utf_16_le", "utf_32", "latin_1", "cp437", "charmap"),
     *("cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1257", "iso8859_1", "iso8859_2", "iso8859_5", "iso8859_7"),

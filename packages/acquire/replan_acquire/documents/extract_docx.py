@@ -25,7 +25,7 @@ from replan_acquire.documents.text_document import RAISED
 
 BLOCKS_MAX = 50_000
 SPAN_MAX = 200
-"""The largest number of columns that one cell may span."""
+"""The largest number of columns that one cell of a table may span."""
 CELLS_MAX = 200_000
 TABLES_DEEP_MAX = 3
 _AUTHOR_CHARACTERS = 60
@@ -33,12 +33,14 @@ _PARAGRAPH, _TABLE, _TEXT, _BOX = map(qn, ("w:p", "w:tbl", "w:t", "w:txbxContent
 _MATHS = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _BETWEEN = {qn(f"w:{name}"): " " for name in ("tab", "ptab", "br", "cr", "p", "sym")} | {_MATHS: " "}
 _BETWEEN[qn("w:noBreakHyphen")] = "-"
-"""The text that replaces an element between two texts, so that two numbers do not become one."""
+"""For each element that may stand between two texts: the character that replaces it. The character keeps two numbers
+from becoming one."""
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _GONE = frozenset({qn("w:del"), qn("w:moveFrom"), _FALLBACK})
-"""The elements whose text is not read: deleted, moved away, or a copy for old programs."""
+"""The elements whose text is not read: deleted text, text that was moved to another place, and copies for old
+programs."""
 _AROUND = frozenset(map(qn, ("w:sdt", "w:sdtContent", "w:customXml", "w:ins", "w:moveTo")))
-"""The elements that may enclose paragraphs and tables, such as a content control."""
+"""The elements, such as content controls, that may enclose paragraphs and tables."""
 _NOTES = {"footnote": "word/footnotes.xml", "endnote": "word/endnotes.xml"}
 
 

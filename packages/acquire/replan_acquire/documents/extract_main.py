@@ -33,7 +33,8 @@ _CALLS = {
         *(160, 165, 169, 172, 178, 179, 214, 215, 216, 222, 226, 233, 278, 283, 293),
     ),
 }
-"""The numbers of the allowed system calls: reading and writing of open files, memory, signals, clocks, exit."""
+"""For each processor architecture: the numbers of the allowed system calls. They read and write open files, and concern
+memory, signals, clocks and the exit."""
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 _ALLOW, _KILL = 0x7FFF0000, 0x80000000

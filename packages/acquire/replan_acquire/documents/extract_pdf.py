@@ -25,14 +25,14 @@ from replan_acquire.documents.text_document import LIGATURES, RAISED
 PAGES_MAX = 300
 BLOCKS_MAX = 50_000
 OBJECTS_MAX = 60_000
-"""The largest number of characters, and of lines, in one page. A larger page is left out."""
+"""The largest number of objects on a page, such as characters and lines. A page with more objects is left out."""
 _HYPHENS = ("-", "\u2010")
 SMALL, RAISED_BY = 0.9, 0.15
-"""The largest size of a raised digit, and its least height above the line. Both are shares of the size of the line's
-text.
+"""A digit counts as raised if its size is at most `SMALL` and its height above the line is more than `RAISED_BY`. Both
+numbers are fractions of the size of the line's text.
 """
 _LAYOUT = {"line_margin": 0.7}
-"""Two lines belong to one paragraph if they are at most 0.7 of their height apart."""
+"""Two lines of text belong to one paragraph if their distance is at most 0.7 times their height."""
 _SMALL = (
     b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
     b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj\n"

@@ -24,9 +24,10 @@ Box = tuple[float, float, float, float]
 NEAR = 3.0
 """The largest distance in points at which two lines count as touching."""
 LEAST_LENGTH = 5.0
-"""The least length of a line of a table, in points."""
+"""The least length, in points, of a drawn line that counts as a line of a table."""
 MARGIN = 0.15
-"""The share of a page's height, at its top and at its bottom, in which a table may be cut off."""
+"""A fraction of a page's height. A table may be cut off only if its vertical lines end within this distance from the
+page's top or bottom."""
 _CONTINUED = re.compile(r"cont\.|continued|fortsetzung|fortgesetzt|suite|continua", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 

@@ -229,8 +229,8 @@ READER_PLUGINS = PluginGroup(
 
 `prepare()` imports everything that reading needs. Then the process is confined. `read(content)` turns the bytes of a
 document into `{"title": ..., "language": ..., "blocks": [...], "notices": [...]}`. Only `blocks` is required. A block
-is `{"kind": "text", "place": ..., "text": ...}`; with the kind `html` or `plain`, its lines are numbered. For a damaged
-document, `read` may raise any error.
+is `{"kind": "text", "place": ..., "text": ...}`. If the kind is `html` or `plain`, the lines of the block's text are
+numbered. For a damaged document, `read` may raise any error.
 """
 
 

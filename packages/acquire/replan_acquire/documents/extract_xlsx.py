@@ -24,11 +24,13 @@ ROWS_MAX = 10_000
 COLUMNS_MAX = 100
 CELLS_MAX = 200_000
 SHEET_BYTES_MAX = 24 * 1024 * 1024
-"""The largest number of bytes in all sheets as XML. The size is limited because the library keeps every cell in memory.
+"""The largest number of bytes that the XML of all sheets of one file may have together. The size is limited because the
+library keeps every cell in memory.
 """
 COMMENTS_MAX = 1_000
 _THREADED = "Comment:\n    "
-"""The text that Excel writes before a threaded comment. Above it, Excel writes a remark for old programs."""
+"""Excel writes this text directly before a threaded comment. Before this text, Excel writes a remark for old
+programs."""
 _LITERAL = re.compile(r'"([^"]*)"|\\(.)')
 _CURRENCY = re.compile(r"\[\$([^\]-]*)(?:-[^\]]*)?\]")
 _BRACKETS = re.compile(r"\[[^\]]*\]")

@@ -30,11 +30,11 @@ from replan_acquire.documents.text_document import FILE_BYTES_MAX, HTML, TABLES,
 
 FILES_MAX = 2000
 TOTAL_BYTES_MAX = 24 * 1024 * 1024
-"""The largest number of bytes in all text documents of a folder."""
+"""The largest total size, in bytes, of the text documents of one folder. Further documents are left out."""
 OFFICE_BYTES_MAX = 256 * 1024 * 1024
 ENTRIES_MAX = 20_000
 DEPTH_MAX = 16
-"""The largest number of levels of inner folders that are read."""
+"""The largest number of levels of nested folders that are read in a folder of documents."""
 
 
 READ = "text, Markdown, HTML, CSV, PDF, DOCX, XLSX, e-mails (EML) and ZIP files of these"
@@ -81,7 +81,7 @@ def list_folder(folder: Path) -> Listing:
         else:
             total += min(status.st_size, FILE_BYTES_MAX)
         if len(files) == FILES_MAX or total > TOTAL_BYTES_MAX or office > OFFICE_BYTES_MAX:
-            notices.append(f"{name}: left out, because the folder has too many documents, or too large ones")
+            notices.append(f"{name}: left out, because the folder's documents are too many, or too large together")
         else:
             files.append(FileStamp(name, status.st_size, status.st_mtime_ns))
     return Listing(tuple(files), tuple(notices))
@@ -153,7 +153,7 @@ def _reason(error: Exception) -> str:
 
 TERMS_MAX = 40
 PER_SOURCE = 3
-"""The largest number of passages of one document that may come before passages of other documents."""
+"""The number of a document's best passages that keep their rank. The document's further passages come last."""
 READERS_MAX = 4
 _CANDIDATES = 60
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"

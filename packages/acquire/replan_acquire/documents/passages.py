@@ -14,7 +14,8 @@ PASSAGES_MAX = 10
 PASSAGE_CHARACTERS_MAX = 1500
 NAME_CHARACTERS_MAX = 500
 NOTICES_MAX = 20
-"""The largest number of notices about one search. One more line states the number of further notices."""
+"""The largest number of notices in the result of one search. If there are more notices, one more line states how many
+are left out."""
 QUERY_CHARACTERS_MAX = 400
 
 
@@ -68,7 +69,7 @@ def clean_text(text: str) -> str:
 
 
 PASSAGE_CHARACTERS = 900
-"""A passage ends at the next paragraph once it has this many characters."""
+"""Once a passage has at least this many characters, it ends at the end of its paragraph."""
 
 
 def found_passage(source: str, title: str, text: str, place: str = "") -> Passage:

@@ -15,9 +15,9 @@ from replan_acquire.quantities.headings import MERGED
 
 COLUMNS_MAX = 100
 CAPTION_MAX = 200
-"""The largest number of characters of a caption that the rows repeat."""
+"""The largest number of characters of a table's caption that are repeated in the table's rows."""
 HEADERS_MAX = 3
-"""The largest number of rows at the top of a table that are read as names of columns."""
+"""The largest number of rows at the top of a table that are read as the names of the table's columns."""
 
 Row = tuple[int, Sequence[str]]
 """A row of a table: the number of its line in the file, and its cells."""

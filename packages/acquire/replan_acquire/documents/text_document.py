@@ -14,8 +14,8 @@ from replan_acquire.documents.tables import markdown_lines, row_texts, table_lin
 from replan_acquire.quantities.numerals import DecimalMark, decimal_mark, language_of
 
 RAISED = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
-"""A map from digits to superscript digits, for `str.translate`. So a footnote's number does not become a part of
-another number.
+"""A map from digits to superscript digits, for `str.translate`. With superscript digits, the number of a footnote does
+not become a part of the number before it.
 """
 LIGATURES = str.maketrans(
     {

@@ -19,7 +19,8 @@ from runtime.models.providers import is_local
 
 ANSWER_BYTES_MAX = 1024 * 1024
 SECONDS_MAX = 20.0
-"""The time limit for one search in seconds, from the look-up of the name to the last byte."""
+"""The time limit for one search, in seconds. The time begins with the look-up of the host's name and ends with the last
+byte of the answer."""
 RESULTS_READ = 100
 _PASSING_STATUSES = frozenset({408, 425, 429})
 

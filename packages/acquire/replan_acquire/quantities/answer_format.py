@@ -14,7 +14,7 @@ from replan_acquire.quantities.quoted import read_value
 from replan_acquire.quantities.units import UnitTable
 
 QUANTITY = "quantity"
-"""The name of the format, and of its entry point in the group `replan.answers`."""
+"""The name of the answer format for quantities. Its entry point in the group `replan.answers` has the same name."""
 Schema = Mapping[str, Any]
 
 

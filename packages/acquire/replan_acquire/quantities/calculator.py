@@ -198,7 +198,7 @@ def _truth(left: Measure, comparison: Comparison, right: Measure) -> Truth:
 FORMULAS_MAX = 1000
 
 _CERTAIN = frozenset({BlockCode.MIXED_CURRENCIES, BlockCode.WRONG_DIMENSION, BlockCode.DIVISION_BY_ZERO})
-"""The reasons that block a formula for all values."""
+"""The codes of the reasons that block a formula whatever values its fields have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from replan_acquire.quantities.unit_forms import product_at, rates_at
 from replan_acquire.quantities.units import CODES, MINOR, UnitTable, find_currencies
 
 MERGED = "(merged cells)"
-"""The text at the beginning of a row if the names of its cells are uncertain."""
+"""A row of a table begins with this text if merged cells make the names of the row's cells uncertain."""
 
 
 @dataclass(frozen=True, slots=True)

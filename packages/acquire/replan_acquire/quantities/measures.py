@@ -13,7 +13,8 @@ from replan_acquire.quantities.quantity import MAGNITUDE_MAX
 from replan_acquire.quantities.units import CODES, EXPONENT_MAX, Dimensions, Unit
 
 POWER_MAX = 1000
-"""The largest exponent, such as a number of years of growth."""
+"""The largest exponent in a calculation, with or without a minus sign. An exponent can be a number of years of
+growth."""
 _BASE_MAX = MAGNITUDE_MAX * 1e30  # Base units may be small, as grams are: the result is checked in its field's unit.
 
 

@@ -18,7 +18,7 @@ _SPACES = " \u00a0\u2007\u2009\u200a\u202f"
 _SPACED = rf"\d{{1,3}}(?:[{_SPACES}]\d{{3}}(?!\d))+(?:[.,\u066b]\d+)?"
 _RUN = r"\d+(?:[.,'\u2019٬\u066b]\d+)*"
 NUMERAL = re.compile(rf"(?<![\d.,])(?:{_SPACED}|{_RUN})")
-"""The pattern of a numeral in a folded text (`fold`). A plain space may separate thousands."""
+"""The pattern of a numeral in a text that the function `fold` has returned. A plain space may separate thousands."""
 DIGITS_MAX = 40
 """The largest number of digits in a numeral. A longer row of digits is an identifier."""
 
@@ -147,11 +147,12 @@ _SHORT_SCALE: Mapping[str, tuple[float, float]] = {
     "trillion": (1e12, 1e18),
     "trillions": (1e12, 1e18),
 }
-"""Words whose number in languages with the long scale differs from their number in English."""
+"""Words for large numbers. Each word has two values: its number in English, and its number in languages with the long
+scale."""
 _TWO_WORDS = ("mil milhões", "mil milhoes", "mil millones", "mil million", "thousand million")
 
 SCALES: Mapping[str, float] = {word.lower(): factor for factor, words in _WORDS.items() for word in words.split()}
-"""The factor of each word that has one meaning, in lower case."""
+"""For each word that has only one meaning as a factor, such as `million`: this factor. The words are in lower case."""
 
 _BY_LENGTH = sorted([*SCALES, *_SHORT_SCALE, *_TWO_WORDS], key=len, reverse=True)
 _ANY_WORD = "|".join(_BY_LENGTH).replace(" ", "[ \u00a0]")
@@ -197,7 +198,8 @@ def _ends(text: str, end: int) -> bool:
 
 
 EVIDENCE_MAX = 200_000
-"""The largest number of characters of a document that are read for its decimal mark and language."""
+"""The largest number of characters of a document that are read to determine the document's decimal mark and
+language."""
 
 _POINT = frozenset({"en", "ja", "zh", "ko", "th", "he", "hi", "ms"})
 _COMMA_LIST = "pt de fr es it nl pl cs sk sv da nb nn no fi el ro hu bg hr sl sr uk ru tr id ca gl eu et lv lt is vi"

@@ -158,7 +158,7 @@ _ADVERBS = {
     "year": "yearly annually annual jährlich annuel annuelle annuels annuelles anual anuales",
 }
 ADVERBS = {word: unit for unit, words in _ADVERBS.items() for word in words.split()}
-"""The unit of time that an adverb or adjective means, by the word."""
+"""For each adverb or adjective, such as `monthly`: the unit of time that it means."""
 _ADVERB = re.compile(rf"{_SPACE}+(?P<word>{'|'.join(ADVERBS)})(?!\w)", re.IGNORECASE)
 _QUARTERLY = re.compile(
     rf"{_SPACE}+(?:quarterly|vierteljährlich|trimestriel(?:le)?s?|trimestral(?:es)?)(?!\w)", re.IGNORECASE

@@ -64,7 +64,7 @@ _COUNTED = (
     "employee employees Mitarbeiter Mitarbeitern employé employés empleado empleados",
     "vehicle vehicles Fahrzeug Fahrzeuge Fahrzeugen véhicule véhicules vehículo vehículos veículo veículos",
 )
-"""Rows of words for the same counted thing. A row applies if a profile declares one of its words as a unit."""
+"""Each row has the words for one counted thing. A row applies only if a profile declares one of its words as a unit."""
 
 _SYMBOL_MAX = 3  # Characters up to which upper and lower case differ, as in `t` and `T`.
 
@@ -85,7 +85,8 @@ _PHRASE = re.compile("|".join(_PHRASES).replace(r"\ ", "[ \u00a0]") + r"(?!\w)",
 _SAME_THING: Mapping[str, tuple[str, ...]] = {
     word.lower(): tuple(row.lower().split()) for row in _COUNTED for word in row.split()
 }
-"""For each word, all words for the same thing, in a fixed order. The first word that a profile declares is meant."""
+"""For each word, all words for the same thing, in a fixed order. The word means the first of them that a profile
+declares as a unit."""
 
 _STOP_ROWS = (
     "a al am an are as at au b bar by c can con count counts cup cups da das de del den der des die do e een el em et",
@@ -93,7 +94,7 @@ _STOP_ROWS = (
     "points pool pools por pt que rod round sin stick sticks stone te to un und une us was we x y",
 )
 STOP = frozenset(word for row in _STOP_ROWS for word in row.split())
-"""Names of units that are mostly ordinary words after a number."""
+"""Names of units, such as `stone`, that are mostly ordinary words if they follow a number."""
 
 _LETTER = "[^\\W\\d_²³½¼¾⅓⅔]"
 _WORD = re.compile(rf"{_LETTER}+|[°µΩ]{_LETTER}*")

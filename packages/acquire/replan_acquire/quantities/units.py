@@ -63,7 +63,7 @@ SIGNS: Mapping[str, tuple[str, ...]] = {
     "Euros": ("EUR",),
     **dict.fromkeys(("dollar", "dollars", "Dollar", "dólares"), _DOLLARS),
 }
-"""The currencies that a sign may mean. If there are several, the unit of the field decides."""
+"""The currencies that each sign may mean. If a sign may mean several currencies, the unit of the field decides."""
 
 
 _CENTS = ("EUR", *_DOLLARS, "ZAR")
@@ -77,7 +77,8 @@ MINOR: Mapping[str, tuple[str, ...]] = {
     "¢": ("USD", "CAD"),
     "Rappen": ("CHF",),
 }
-"""The currencies for which a word names the hundredth part. If there are several, the unit of the field decides."""
+"""For each word for the hundredth part of a currency, such as `cent`: the currencies that it may belong to. If there
+are several, the unit of the field decides."""
 
 
 def find_currencies(text: str) -> tuple[str, ...]:
@@ -174,7 +175,8 @@ class _Reader:
 DECLARED_MAX = 200
 
 FACTOR_MAX = 1e150
-"""The largest factor of a unit. The smallest factor is its inverse, so quotients stay finite numbers."""
+"""The largest factor of a unit. The smallest factor is 1 divided by this number. So the quotient of two factors is a
+finite number."""
 
 Dimensions = tuple[tuple[str, int | float], ...]
 """The base units of a unit with their exponents, sorted by name; empty for a plain number."""
@@ -187,11 +189,12 @@ _SHARES: Mapping[str, float] = {
     **dict.fromkeys(("basis_point", "basis_points"), 0.0001),
 }
 _LENGTH_POWER = re.compile(r"(?P<length>[kcdmµ]?m|ft|yd|mi)(?P<power>[23])")
-"""A length with a power that is written without a sign, such as `m3`."""
+"""Matches a unit of length that is followed by its power without a sign, such as `m3`."""
 _MONEY_PREFIXES: Mapping[str, float] = {"k": 1e3, "M": 1e6}
 _SYMBOL_MAX = 4
 _NUMBERS = frozenset({"radian", "count"})
-"""The base units of pint that are plain numbers here. The `bit` of pint is a unit of its own here."""
+"""The base units of the library pint that Replan treats as plain numbers. Pint's `bit` is different: Replan treats it
+as a unit of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,7 +143,7 @@ def test_the_number_and_the_size_of_documents_are_bounded(docs, monkeypatch):
     monkeypatch.setattr(folder_module, "FILES_MAX", 2)
     listing = list_folder(docs)
     assert [stamp.name for stamp in listing.files] == ["market.md", "mercado.html"]
-    assert all("too many documents, or too large ones" in notice for notice in listing.notices)
+    assert all("the folder's documents are too many, or too large together" in notice for notice in listing.notices)
     monkeypatch.setattr(folder_module, "ENTRIES_MAX", 1)
     assert "left out with all later files" in list_folder(docs).notices[-1]
     monkeypatch.setattr(folder_module, "ENTRIES_MAX", 100)

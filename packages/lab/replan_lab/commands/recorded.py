@@ -26,7 +26,7 @@ _SHOWN = (
     "together_low",
     "together_high",
 )
-"""The columns of the printed summary. The files have all columns."""
+"""The columns that the printed summary shows. The files in the folder of results have all columns."""
 
 
 @click.command(epilog=_RECORDED)

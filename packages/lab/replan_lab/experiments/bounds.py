@@ -35,17 +35,19 @@ from replan_lab.simulated.world import hard_level_probability
 NODES = 8
 TRIALS = 1000
 SIDE_BY_SIDE = 50
-"""The number of problems that are simulated at once. Their beliefs fit into the processor's cache."""
+"""The number of problems that are simulated at once. The beliefs about so many problems fit into the processor's
+cache."""
 PRICES = (0.01, 0.02, 0.035)
 """The prices of a call, as fractions of the value of a success."""
 _A, _R, _S, _P = 1, 2, 4, 8
 REDOS = (_P, _S | _P, _R | _S | _P, _A | _S | _P, _A | _R | _S | _P)
-"""The sets of levels that may be redone together, as bit sets. The topmost level is the lowest bit."""
+"""The sets of levels that a planner may redo together, as bit sets. The lowest bit stands for the topmost level."""
 _PATTERNS = 16
 _TOLD = TOLD_MAX + 1
 _TOPMOST: "Array" = np.array([next((level for level in range(4) if bits >> level & 1), 4) for bits in range(_PATTERNS)])
 _NOT_COMPARED, _KEPT, _OTHER, _SAME = range(4)
-"""The results of comparing a level after a redo: not comparable, not redone, different, the same."""
+"""The results if the answer of a level after a redo is compared with its previous answer: not comparable, not redone,
+different, the same."""
 Array = Any
 
 

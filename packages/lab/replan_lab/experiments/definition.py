@@ -24,7 +24,7 @@ Times = Annotated[int, Field(ge=0, le=100)]
 DIVIDES_CALLS = frozenset(("beam", "best_of"))
 """The searches whose moves depend on the limit of calls, because they divide it among their branches."""
 TRIALS_MAX = 1_000_000
-"""The largest number of trials in one experiment. One computer cannot simulate more in a night."""
+"""The largest number of trials in one experiment. One computer cannot simulate more trials in a night."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,8 @@ def load_experiment(path: Path, model: type[Model]) -> tuple[Model, ParsedFile]:
 
 TEXT_SUFFIXES = (".md", ".txt")
 _ID, _TEXT, _CATEGORY = ("id", "problem_id"), ("problem", "statement"), ("category", "type_hint")
-"""The keys for a line's name, text and category. The first key that the line has is used."""
+"""The keys under which a line of a problem file may have its name, its text and its category. The first key that the
+line has is used."""
 _SKIP = "--skip-broken leaves it out"
 
 

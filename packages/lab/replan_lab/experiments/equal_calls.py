@@ -30,7 +30,7 @@ LEVEL = 0.95
 """The probability that all intervals of a table contain the true values at once."""
 
 _Pair = tuple[str, int]
-"""The problem and the seed. Trials of different arms are paired by them."""
+"""The problem and the seed of a trial. Trials of different arms form a pair if their problem and seed are the same."""
 
 
 @dataclass(frozen=True, slots=True)

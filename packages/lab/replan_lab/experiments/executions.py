@@ -39,9 +39,9 @@ PROBLEM = "Achieve every goal."
 TOOL_SECONDS = 10.0
 REPLAN_SECONDS = 60.0
 PERSON_SECONDS = 600.0
-"""The seconds until the simulated person answers."""
+"""The time, in seconds, until the simulated person answers a question."""
 REPLAN_COST = Amount(4, 8_000, 0)
-"""The cost of a replan: the calls and tokens of a planning run with four steps."""
+"""The cost of a replan: as many calls and tokens as a planning run with four steps uses."""
 MACHINE: Machine[ExecutionState, ExecutionEvent, RunMessage] = ExecutionMachine()
 
 _ANSWERS = (REPLAN, TRY_AGAIN, GIVE_UP)

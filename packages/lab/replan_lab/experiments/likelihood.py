@@ -24,14 +24,15 @@ _LOGITS = np.linspace(-30.0, 30.0, 301)
 _LOG_P, _LOG_Q = -np.logaddexp(0.0, -_LOGITS), -np.logaddexp(0.0, _LOGITS)
 _STEP = _LOGITS[1] - _LOGITS[0]
 PRIOR_MEAN = np.array([0.0, 1.5, 0.0, 0.0])
-"""The prior means of the logarithms of alpha, beta, first and further."""
+"""The means of the prior distributions of the logarithms of four parameters: `alpha`, `beta`, `first` and `further`."""
 PRIOR_SD = np.array([1.5, 1.5, 1.5, 0.5])
-"""The prior standard deviations. With 95 % probability, `first` is between 1/19 and 19, and `further` between 1/2.7 and
+"""The standard deviations of the prior distributions of the logarithms of `alpha`, `beta`, `first` and `further`. With
+95 % probability, `first` is between 1/19 and 19, and `further` between 1/2.7 and
 2.7.
 """
 BURN_IN, THIN = 500, 10
-"""The number of steps that are dropped at the beginning of the Metropolis chain, and the number of steps between two
-draws.
+"""The number of steps that are dropped at the beginning of the Metropolis chain, and the number of steps from one draw
+to the next.
 """
 Vector = Any
 """A numpy vector of floats."""

@@ -19,7 +19,7 @@ from runtime.core.events import text_hash
 from runtime.core.ledger import Limit
 
 RUNS = "runs"
-"""The folder beside the results with the journal of the runs."""
+"""The name of the folder, in the folder of the results, that contains the journal of the runs."""
 
 
 async def run_live(

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 COLOURS = ("#1b6ca8", "#c8553d", "#588157", "#7b5ea7", "#b08900", "#3d5a6c", "#a23b72", "#4f772d", "#8d5b4c", "#5f6c7b")
 DASHES = ("solid", "dashed", "dotted")
-"""The dash patterns of lines, which also differ in black-and-white prints. The combinations of colour and pattern
-repeat after thirty lines.
+"""The dash patterns of lines. They distinguish lines even in black-and-white prints. The combinations of colour and
+pattern repeat after thirty lines.
 """
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 MARKED = 12
-"""The largest number of points on a line for which each point has a marker."""
+"""If a line has at most this many points, each of its points has a marker. Otherwise none of its points has one."""
 
 WIDTH, LEAST_HEIGHT, ROW, LETTER = 7.2, 3.8, 0.24, 0.08
 """Lengths in inches: the width of a plot with short names, its minimum height, the height of a row, the width of a
 letter.
 """
 SHORT = 20
-"""The largest number of letters in a name that fits the usual width."""
+"""The largest number of letters of a name that fits into a plot of the usual width, `WIDTH`."""
 STYLE: Mapping[Any, object] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "replan",

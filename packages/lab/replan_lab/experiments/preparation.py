@@ -45,7 +45,7 @@ from runtime.core.errors import UsageProblem
 from runtime.core.events import text_hash
 
 PROFILES = "profiles"
-"""The folder beside an experiment's file that contains its own profiles."""
+"""The name of the folder, beside the file of an experiment, that contains the experiment's own profiles."""
 
 
 @dataclass(frozen=True)

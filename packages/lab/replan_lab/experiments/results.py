@@ -28,7 +28,7 @@ RESULTS = "results.jsonl"
 HEADER = "experiment.json"
 SCHEMA_VERSION: Literal[1] = 1
 CUT_SHORT = "cut_short"
-"""The outcome of a trial that an exact budget ended before the trial's own limits."""
+"""The outcome of a trial that ended at an exact budget before it reached its own limits."""
 WAITING = "waiting"
 """The outcome of a trial whose run asked a question. Nobody answers questions in an experiment."""
 

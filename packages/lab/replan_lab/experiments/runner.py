@@ -14,10 +14,12 @@ from replan_lab.experiments.results import ResultsFolder, Trial
 from runtime.core.ledger import MICRO, micro_limit
 
 OnTrial = Callable[[int, int], None]
-"""Called before the first trial and after every trial, with the number of finished trials and of all trials."""
+"""A function that is called before the first trial and after every trial. Its arguments are the number of finished
+trials and the number of all trials."""
 
 CHUNK = 16
-"""The number of trials in one task of a worker process. With many trials per task, passing tasks costs little."""
+"""The number of trials in one task of a worker process. So many trials per task make the cost of passing tasks
+small."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

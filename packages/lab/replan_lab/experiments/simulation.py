@@ -50,10 +50,11 @@ from runtime.models.port import Fault
 START = 0.0
 """The time at which a simulated run begins, in UTC seconds since 1970."""
 MESSAGES_MAX = 20_000
-"""The number of messages after which a simulation fails. The limits of a run end the run long before this number."""
+"""The number of messages after which the simulation of a run fails. The run's own limits end it long before this
+number."""
 COMPARES_WORDS = frozenset(("follows_critique", "human_review"))
-"""The built-in guards whose verdicts are not cached: they read more of a plan or its dependencies than `judged_part`,
-or have no verdict.
+"""The built-in guards whose verdicts are not cached. They read parts of a plan or its dependencies that `judged_part`
+leaves out, or they give no verdict.
 """
 REMEMBERED_MAX = 50_000
 PLANNING: Machine[PlanningState, PlanningEvent, RunMessage] = PlanningMachine()

@@ -22,11 +22,11 @@ Table = list[Row]
 T = TypeVar("T")
 
 DIGITS = 4
-"""The number of decimals in the tables. It is larger than the precision of the results."""
+"""The number of decimals of the numbers in the tables. The results are less precise than these decimals suggest."""
 Z = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
 Interval = tuple[float, float]
-"""Lower and upper bound."""
+"""The lower and the upper bound of an interval."""
 
 
 def wilson_interval(hits: int, of: int) -> Interval:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 OBJECT = "object"
-"""The type that every object has."""
+"""The name of the type that every object has."""
 EQUAL = "="
 """The predicate for the equality of two objects. No action changes it."""
 

@@ -33,7 +33,8 @@ _OUTSIDE = frozenset(
         *("always", "sometime"),
     )
 )
-"""Unsupported words that begin a formula of PDDL or of an extension, unless they are declared as predicates."""
+"""The words that begin unsupported formulas of PDDL or of its extensions. If a domain declares such a word as a
+predicate, the word is supported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +176,8 @@ _WIDER = frozenset(
         *(":universal-preconditions", ":quantified-preconditions"),
     )
 )
-"""The requirements that many domains declare without using them. Their unsupported constructs are refused only if they
-are used.
+"""The requirements that many domains declare without using them. A domain is refused only if it uses an unsupported
+construct of these requirements.
 """
 _REFUSED = frozenset(
     (

@@ -14,7 +14,8 @@ from runtime.core.errors import UsageProblem
 BYTES_MAX = 4 * 1024 * 1024
 WORDS_MAX = 300_000
 DEPTH_MAX = 50
-"""The deepest nesting of expressions. Readers may recurse to this depth."""
+"""The largest number of levels of nested expressions. Functions that read expressions may call themselves to this
+depth."""
 WORD_MAX = 200
 
 _PART = re.compile(r"[()]|[^\s();]+|;[^\n]*|\n")

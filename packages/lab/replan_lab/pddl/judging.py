@@ -63,7 +63,7 @@ _WHY = {
     Code.GOAL_DELETED: "an action ends it, and none makes it again",
 }
 _TOO_LARGE = frozenset((*map(str, ReplyCode), Code.PLAN_TOO_LARGE))
-"""The codes for a plan that is too large for a guard."""
+"""The codes of findings which mean that a plan is too large for a guard."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ COMPILED = (
     ("NEGATIVE_CONDITIONS", CompilationKind.NEGATIVE_CONDITIONS_REMOVING),
     ("DISJUNCTIVE_CONDITIONS", CompilationKind.DISJUNCTIVE_CONDITIONS_REMOVING),
 )
-"""The features that many planners do not support, and the library's compilers that remove them from a problem."""
+"""The features of problems that many planners do not support. For each feature: the library's compiler that removes it
+from a problem."""
 
 
 def _find_actions(engine: str, domain: str, problem: str) -> dict[str, Any]:

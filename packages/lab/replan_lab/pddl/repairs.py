@@ -13,7 +13,7 @@ from replan_lab.pddl.grounding import TooManyOutcomes, ground_action, holds, inv
 
 REPAIRS_MAX = 3
 TRIES_MAX = 5_000
-"""The largest number of bindings that are tried for one failure."""
+"""The largest number of bindings of an action's parameters that are tried to repair one failure."""
 
 
 class Repair(NamedTuple):

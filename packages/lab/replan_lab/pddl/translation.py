@@ -17,9 +17,10 @@ from replan_lab.pddl.grounding import AtomChange, GroundAction, TooManyOutcomes,
 from runtime.core.errors import UsageProblem
 
 STATES_MAX = 1_000
-"""The largest number of possible states before one action. Only facts that decide what actions do are counted."""
+"""The largest number of possible states before one action. States are counted as different only if they differ in facts
+that decide what actions do."""
 GUARD = "domain"
-"""The guard of every step. The domain decides what an action does."""
+"""The name of the guard of every step. The domain, not the guard of a single action, decides what an action does."""
 ALWAYS = "(and)"
 """A token that always holds, so that neither the initial state nor an empty goal counts as undefined."""
 

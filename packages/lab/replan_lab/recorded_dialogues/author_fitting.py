@@ -28,11 +28,13 @@ from replan_lab.experiments.tables import Row, Table, round_value
 from replan_lab.recorded_dialogues.records import RecordedDialogue, Records
 
 LEVELS = 64
-"""The number of equally likely difficulties over which chances are averaged."""
+"""The number of equally likely difficulties of a task over which the chances of success are averaged."""
 TURNS = ("2", "3", "4", "5")
-"""The limits of turns of the runs that are used. These limits allow a second proposal."""
+"""The fit uses the recorded runs whose limit of turns is one of these numbers. Each of these limits allows a second
+proposal."""
 LEAST = 1e-3
-"""The smallest mean of an author. The largest mean is 1 minus this number."""
+"""The smallest chance, averaged over tasks, that a first attempt of a fitted author is right. The largest such chance
+is 1 minus this number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +225,8 @@ CAUSES: Mapping[str, tuple[str, str]] = {
         "{plan: 0.1, strategy: 0.6, recon: 0.1, analysis: 0.1, unsolvable: 0.1}",
     ),
 }
-"""The steps at which problems are hard for the fitted authors: in words, and as the `causes` of a profile."""
+"""For each name, the steps at which problems are hard for the fitted authors. They are described in words, and as the
+`causes` of a profile."""
 
 
 def profile_files(authors: Mapping[str, FittedAuthor], source: str) -> Iterator[tuple[str, str]]:

@@ -34,7 +34,8 @@ PATTERNS: Mapping[str, str] = {
     "vicuna-7b-v1.5": "*vicuna*7b*",
     "zephyr-7b-beta": "*zephyr*7b*",
 }
-"""The patterns for names of models, by recorded model. The longest pattern that matches a name is used."""
+"""For each recorded model: the pattern of the names to which its results apply. If several patterns match a name, the
+longest is used."""
 _HEAD = (
     "# Shares that are known of a model before a run. `repeats`: how often a retry repeats the rejected answer.",
     "# Names are compared in lower case. The longest matching pattern is used. Other models use the policy's `author`.",

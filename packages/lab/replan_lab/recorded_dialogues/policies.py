@@ -95,7 +95,8 @@ def repeat_rule(seen: Seen) -> Move:
 
 
 MARGIN = 1.25
-"""The smallest ratio of the success rate of fresh attempts to that of retries, on the model's other tasks."""
+"""Fresh attempts are clearly better if their success rate is more than this number times the rate of retries. Both
+rates are from the model's other tasks."""
 
 
 def compare_chances(margin: float) -> Policy:

@@ -20,10 +20,11 @@ from replan_lab.recorded_dialogues.policies import ARMS, BASELINE, ModelRecord, 
 from replan_lab.recorded_dialogues.records import Move, RecordedAttempt, RecordedDialogue, Records
 
 FOLDS = 20
-"""The number of parts into which tasks are divided. The shares of a case's model are counted only on the other parts.
+"""The number of parts into which tasks are divided. For a case, the shares of its model are counted only on the parts
+without the case's task.
 """
 WEIGHT = 10.0
-"""The weight of the mean of all models, as a number of a model's own rejections."""
+"""The weight of the mean of all models. The mean counts as much as this number of a model's own rejections."""
 RESAMPLES = 4000
 SEED = 49
 
@@ -315,7 +316,8 @@ STOPS = {
     "six_attempts": (math.inf, 6),
     "second_repeat_or_six_attempts": (2, 6),
 }
-"""When a rule ends a dialogue: the number of attempts that repeat earlier attempts, and the number of all attempts."""
+"""For each rule: the number of repeated attempts that ends a dialogue, and the number of all attempts that ends it. An
+attempt is repeated if the dialogue has an equal earlier attempt."""
 
 
 def _stops(dialogues: Sequence[RecordedDialogue]) -> Iterator[Row]:

@@ -65,7 +65,8 @@ class RecordedDialogue:
     task: str
     attempts: tuple[RecordedAttempt, ...]
     prompt: str = ""
-    """The limit of turns, or the prompt, which distinguishes the dialogues of one model about one task."""
+    """What distinguishes the dialogues of one model about one task: a limit of turns, or the name of a prompt. Empty if
+    the records have neither."""
     has_turn_left: bool = True
     """Whether another attempt was allowed after the last attempt."""
 
@@ -125,7 +126,8 @@ def _proposals(line: Mapping[str, Any]) -> RecordedDialogue | None:
 
 
 _RUN = re.compile(r"ic_sql_(?P<kind>multiturn|react)_(?P<model>.+?)[-_]?(?P<turns>\d+)_turns(?P<schema>_handicap)?")
-"""Matches the name of a run of InterCode; `handicap` means that the prompt has the schema."""
+"""Matches the name of a run of InterCode. In such a name, `handicap` means that the prompt contains the database's
+schema."""
 
 
 def _rewards(line: Mapping[str, Any]) -> RecordedDialogue:

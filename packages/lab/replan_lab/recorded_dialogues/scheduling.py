@@ -19,7 +19,8 @@ BUDGETS = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 RESAMPLES = 500
 
 _Task = tuple[int, int]
-"""The number of the attempt that solves a task (0 if no attempt does), and the number of recorded attempts."""
+"""For one task: the number of the attempt that solves it (0 if no attempt does), and the number of its recorded
+attempts."""
 
 
 def queue_table(records: Records) -> Table:

@@ -16,7 +16,8 @@ from replan_lab.recorded_dialogues.records import Move, RecordedAttempt
 
 STEP = "plan"
 ATTEMPTS = 20
-"""The largest number of attempts at the step. No record has so many attempts, so the step's budget is never used up."""
+"""The largest number of attempts at the workflow's only step. Each recorded dialogue has fewer attempts, so this limit
+is never reached."""
 _GRAPH = Graph({STEP: ()}, {STEP: StepBudget(rmax=ATTEMPTS)})
 _LEAST = 0.001
 

@@ -352,7 +352,8 @@ CAUSES: Mapping[str, Cause] = {
     "recon": Cause.MISSING_EVIDENCE,
     "analysis": Cause.WORKFLOW_MISMATCH,
 }
-"""The cause that a classifier answers for each level. The default policy goes back to the level of the cause."""
+"""For each level, the cause that the simulated classifier names if the mistake is at that level. For this cause, the
+default policy goes back to the same level."""
 
 AUTHORS: Mapping[str, Callable[[Request], dict[str, Any]]] = {
     "analysis": _analysis,

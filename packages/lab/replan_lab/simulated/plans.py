@@ -13,7 +13,8 @@ from replan_lab.simulated.profile import Defect
 
 STEPS = 6
 DEFECT_STEPS = range(2, STEPS + 1)
-"""The numbers of the steps that may have a defect. The first step has no predecessor."""
+"""The numbers of the plan's steps in which a simulated defect may be. Step 1 never has a defect, because it has no
+predecessor."""
 _GUARDS = ("syntax", "dynamic_test", "human")
 
 

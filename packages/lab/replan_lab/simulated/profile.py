@@ -19,19 +19,19 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Factor = Annotated[float, Field(gt=0, le=1000, allow_inf_nan=False)]
 
 SUM_TOLERANCE = 1e-6
-"""The largest difference of a sum of shares from 1. It allows rounded numbers in a file."""
+"""How far a sum of shares may differ from 1. The tolerance allows rounded shares in a profile's file."""
 
 
 Level = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-"""A level at which a problem may be hard: the role of a step. `plan` is the lowest level."""
+"""A level at which a problem may be hard. Its name is the role of a step. The lowest level is `plan`."""
 PLAN = "plan"
-"""The level of the plan itself."""
+"""The name of the lowest level: the role of the step that writes the plan."""
 UNSOLVABLE = "unsolvable"
-"""The cause of a problem that has no right plan."""
+"""The name that stands in place of a level as the cause of a problem without a right plan."""
 LEVELS: tuple[str, ...] = ("analysis", "recon", "strategy", PLAN)
 """The levels of the shipped workflows, topmost first."""
 OTHER = "other"
-"""The key of the row for causes without a row of their own."""
+"""The key of the entry in a profile's table that applies to all levels and causes without an entry of their own."""
 
 
 class Defect(StrEnum):
@@ -76,7 +76,8 @@ class AuthorOdds(Config):
 
 
 TOLD_MAX = 5
-"""The largest number of rejections that change the odds: as many as a prompt shows by default (`feedback_window`)."""
+"""The largest number of rejections that affect the odds; further rejections do not change them. By default, a prompt
+shows the same number of rejections (`feedback_window`)."""
 
 
 class Critic(Config):

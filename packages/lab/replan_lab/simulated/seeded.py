@@ -16,9 +16,9 @@ _LEAST = 2.0**-53
 _PLASTIC = 1.32471795724474602596
 _STEPS = (1 / _PLASTIC, 1 / _PLASTIC**2)
 QUANTILES = 4096
-"""The number of different difficulties, which are equally likely."""
+"""The number of equal intervals into which `beta_quantile` divides the probabilities from 0 to 1."""
 DIFFICULTIES = 512
-"""The number of equally likely difficulties over which curves are averaged."""
+"""The number of difficulties over which a curve is averaged. All of them are equally likely."""
 
 
 def _digest(*words: object) -> bytes:

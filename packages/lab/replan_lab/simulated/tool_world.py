@@ -20,7 +20,7 @@ from replan_lab.simulated.seeded import draw
 START = "start"
 CHECK = "check"
 CALL_SECONDS = 60.0
-"""The time limit of a call, in seconds. No simulated call reaches it."""
+"""The time limit of a simulated tool call, in seconds. No simulated call takes so long."""
 
 
 class Task(Config):

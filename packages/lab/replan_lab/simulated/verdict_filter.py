@@ -24,13 +24,15 @@ from runtime.core.events import text_hash
 from runtime.models.replies import Unreadable
 
 COMPARING = frozenset(("evidence_present", "follows_strategy", "requirements_covered"))
-"""The other guards that judge plans. In a simulated world, they reject only artifacts that are not JSON."""
+"""The guards of plans that are not in `PLAN_GUARDS`. In a simulated world, these guards reject an artifact only if it
+is not JSON."""
 Feedback = Literal["full", "shuffled", "verdict_only"]
-"""The findings that a rejection shows: its own findings, findings on another problem's plan, or a finding without a
-reason.
+"""What a rejection shows: its own findings (`full`), findings about another problem's plan (`shuffled`), or one finding
+without a reason (`verdict_only`).
 """
 ELSEWHERE = "elsewhere"
-"""The level that the findings of an unrelated plan name as their cause. No profile may have a level with this name."""
+"""The name of the level that findings about another problem's plan give as their cause. No profile may have a level
+with this name."""
 
 
 @dataclass(frozen=True)

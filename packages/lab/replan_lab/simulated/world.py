@@ -47,10 +47,11 @@ from runtime.core.events import text_hash
 
 _VIEW = re.compile(r"view:([a-z][a-z0-9_]*)=(\d+)")
 _ATTEMPT = re.compile(r"([^/]+)/v(\d+)\.a(\d+)(.*)", re.DOTALL)
-"""Matches the id of an attempt: its step, visit, attempt and the suffix of a branch."""
+"""Matches the id of an attempt. The groups are the step, the number of the visit, the number of the attempt, and the
+suffix of a branch."""
 
 Views = Mapping[str, int]
-"""The view of an artifact at each level."""
+"""The number of an artifact's view, by level."""
 
 
 @dataclass(frozen=True)

@@ -148,20 +148,23 @@ def _count_attempt(measure: StepMeasure, before: bool | None, *, accepted: bool,
 
 
 TASKS = Path("configs") / "calibration_tasks.jsonl"
-"""The shipped tasks: 60 short problems, 12 of each of five categories."""
+"""The file with the shipped tasks: 60 short problems, 12 in each of five categories. The path is relative to the
+laboratory's data folder."""
 TASKS_MIN, TASKS_MAX = 10, 60
 WORKFLOW, PLAN_STEP = "search", "g_plan"
-"""The workflow that is measured, and its step that writes the plan."""
+"""The workflow whose model is measured, and the step of this workflow that writes the plan."""
 CALLS_MIN, CALLS_MAX = 6, 12
-"""The smallest and the largest limit of calls for one task. A plan without a mistake needs 4 calls."""
+"""The smallest and the largest number of model calls that one task may be allowed. If the model makes no mistake, a
+task needs 4 calls."""
 WORLDS = 8
 SEED = 1000
-"""The seed of the draws, and the first seed of the simulated trials."""
+"""The seed of the draws from the posterior distribution, and the first seed of the simulated trials."""
 CAPS = (10, 20, 30)
 CALL_PRICE = 0.025
-"""The price of a call in plans: the default of `stop_below`. A setting that makes more calls must find more plans."""
+"""How much one call lowers the value of settings, where a solved problem counts as 1. The default of `stop_below` is
+the same number."""
 PLANS_MIN = 10
-"""The smallest number of tasks with a judged plan that a fit needs."""
+"""The smallest number of tasks from which a profile is fitted. Only tasks with a plan that a guard has judged count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +198,7 @@ SETTINGS = (
     ComparedSettings("rows_3", WORKFLOW, "default", 3, 2),
     ComparedSettings("rows_5", WORKFLOW, "default", 5, 4),
 )
-"""The settings to compare. `belief_3` are the default settings."""
+"""The settings that the experiment compares. The entry `belief_3` has the default settings."""
 SHIPPED = "belief_3"
 
 
@@ -388,7 +391,8 @@ def workflow_text(preference: Preference, root: Path, keys: Mapping[str, Any]) -
 
 
 MARK = "# Made by `replan "
-"""The first characters of a file that tuning has written, and may replace."""
+"""The first characters of each file that tuning writes. Tuning replaces an existing file only if the file begins with
+these characters."""
 
 
 def check_target(path: Path) -> None:

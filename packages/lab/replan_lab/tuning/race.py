@@ -33,16 +33,17 @@ from runtime.core.ledger import MICRO, micro_limit
 
 FILES = "entrants"
 REPETITIONS_MAX = 1000
-"""The largest number of repetitions of all problems in one rung."""
+"""The largest number of repetitions in one rung. Each repetition runs all problems."""
 REPETITIONS_MAX_BY_MONEY = 20
-"""The largest number of repetitions if only money is limited, because a free model never spends money."""
+"""The largest number of repetitions in one rung if a race limits only its money. Without this number, a race of free
+models would not end."""
 
 WORKFLOWS = ("single", "option_ad", "search")
-"""The workflows to race if the user names none."""
+"""The workflows that race if the user names no workflow."""
 POLICIES = ("default", "belief")
-"""The policies to race if the user names none."""
+"""The policies that race if the user names no policy."""
 CAPS = (10, 20, 30)
-"""The limits of calls to compare if the user names none."""
+"""The limits of calls per run that the race compares if the user names no limit."""
 
 RunTrials = Callable[[PreparedExperiment, ResultsFolder], list[Trial]]
 Notice = Callable[[str], None]

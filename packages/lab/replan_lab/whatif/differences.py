@@ -14,7 +14,7 @@ from actors.values.format import format_count
 from actors.values.lines import BLANK, Line, columns, indent_line, line
 
 NOTHING = "nothing more"
-"""The text for a missing decision of a machine that waits for a message."""
+"""The text that is shown in place of a decision if the machine makes no decision, because it waits for a message."""
 _EXPLAINS: Mapping[type, frozenset[str]] = {
     Decided: frozenset({"rule", "code", "wanted", "classified", "weighing"}),
     CallRequested: frozenset({"calls", "tokens_max", "micro_usd_max", "timeout_seconds"}),
@@ -22,8 +22,8 @@ _EXPLAINS: Mapping[type, frozenset[str]] = {
     RunFinished: frozenset({"why", "cause", "at", "mono"}),
     ClarificationRequested: frozenset({"why"}),
 }
-"""The fields of a decision that only explain it, or state its largest cost. Decisions that differ only in these fields
-count as equal.
+"""The fields of a decision that only explain the decision, or state its largest cost, by the decision's class. Two
+decisions that differ only in these fields count as equal.
 """
 
 
@@ -192,7 +192,8 @@ def mark_program(finding: RunComparison, *, without_edit: bool) -> RunComparison
 
 DIFFERENT = (FoldOutcome.DIFFERS, FoldOutcome.NEEDS_REPLY)
 SHOWN_MAX = 20
-"""The largest number of runs that are shown one by one, unless all are requested."""
+"""The largest number of runs that the text report shows one by one, unless the user asks for all of them with
+`--all`."""
 _WORDS = {
     FoldOutcome.SAME: "all decisions are the same",
     FoldOutcome.DIFFERS: "differs",

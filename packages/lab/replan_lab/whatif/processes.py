@@ -26,9 +26,9 @@ from runtime.core.errors import UsageProblem
 
 QUEUED_MAX = 16
 START_SECONDS = 60.0
-"""The time limit of the start of a process, which includes loading plug-ins."""
+"""The time limit in seconds for the start of a worker process. The start includes loading plug-ins."""
 PACKAGE = Path("packages") / "lab"
-"""The folder of the laboratory in a checkout."""
+"""The folder of the laboratory's package, relative to the root of a checkout."""
 WORKER = PACKAGE / "replan_lab" / "whatif" / "worker.py"
 
 

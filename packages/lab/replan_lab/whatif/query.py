@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from runtime.journal.raw import RawStore
 
 READ_AT_ONCE = 64
-"""The number of runs that are read in one snapshot of the journal."""
+"""The largest number of runs that are read from one snapshot of the journal."""
 FEW = 100
-"""The largest number of runs for which only one process is used. For so few runs, starting further processes takes more
-time than it saves.
+"""The largest number of runs that a single process replays. For so few runs, starting more processes takes more time
+than they save.
 """
 
 

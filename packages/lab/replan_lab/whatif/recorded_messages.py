@@ -24,9 +24,10 @@ from runtime.journal.port import InboxItem
 from runtime.models.port import Fault, FaultKind, Reply
 
 _LATE = Reply(text="", usage=None, model="")
-"""The text that replaces the text of a late reply, which is not recorded."""
+"""The empty reply that stands for a late reply, because the journal does not record the text of late replies."""
 _UNSENT = Fault(kind=FaultKind.REFUSED_CONNECTION, message="not sent")
-"""The fault that replaces the unrecorded fault of a withdrawn call without costs."""
+"""The fault that stands for the fault of a withdrawn call that cost nothing, because the journal does not record that
+fault."""
 
 
 def may_come_from_outside(placed: PlacedEvent) -> bool:

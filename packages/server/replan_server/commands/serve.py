@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 PORT = 8430
-"""The default port of `serve`."""
+"""The default port on which `replan serve` listens."""
 
 
 @click.command(

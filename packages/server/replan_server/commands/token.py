@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 SCOPES = ("read", "answer", "control")
-"""The rights of tokens. Each scope includes the scopes before it."""
+"""The scopes that a token can have, the smallest first. Each scope includes the rights of the scopes before it."""
 
 
 @click.group(

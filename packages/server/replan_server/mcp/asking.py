@@ -29,9 +29,9 @@ from runtime.core.errors import JournalError, UsageProblem
 from runtime.logs.terminal_text import clean
 
 FIELD = "answer"
-"""The name of the only field of a form."""
+"""The name of the field for the answer. A form has no other field."""
 TEXT_MAX = 4_000
-"""The largest number of characters of a question in a form. The tool `questions` returns the whole question."""
+"""The largest number of characters of a question that a form shows. The tool `questions` returns the whole question."""
 
 
 def is_shown(question: Mapping[str, Any]) -> bool:
@@ -91,13 +91,14 @@ def answer_of(filled: ElicitResult) -> str | None:
 
 
 FORMS_MAX = 5
-"""The largest number of questions that one call asks."""
+"""The largest number of questions that one call of `wait` asks at a time."""
 FORM_SECONDS = 600.0
-"""How many seconds a call waits until the user of an older client has filled in a form."""
+"""How many seconds a call waits until the user has filled in a form. Only clients of an older protocol version show
+forms during a call."""
 TRIES_MAX = 3
-"""How many times a form is shown at most, if the answers do not fit the question."""
+"""How many times a call shows the form of a question at most, if no answer fits the question."""
 STEP_SECONDS = 10.0
-"""How many seconds pass between two notifications that a call still waits for the user."""
+"""How many seconds pass between two notifications to the client that its call is still waiting for the user."""
 
 
 async def wait(call: ToolCall, wanted: Wait) -> Mapping[str, Any] | InputRequiredResult:

@@ -17,11 +17,14 @@ from replan_server.service.service import Service
 from runtime.core.errors import UsageProblem
 
 TASKS = "io.modelcontextprotocol/tasks"
-"""The name of the extension for tasks. With the extension, a call that starts a run returns a task."""
+"""The name of the MCP extension for tasks. For a client with this extension, a call that starts a run returns a
+task."""
 ANSWER_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes of an answer as JSON. An answer contains the JSON twice, as text and as a structure."""
+"""The largest number of bytes of the JSON that a call returns. The whole response contains this JSON twice: as text and
+as a structure."""
 LOCAL = Principal("mcp", "control")
-"""The caller over stdio: the user's own program, which has started the server."""
+"""The caller of a server that uses standard input and output. This caller is the user's own program, which has started
+the server."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,15 +25,16 @@ from replan_server.web.requests import as_http
 from replan_server.web.server import loopback_names
 
 PATH = "/mcp"
-"""The path of the only address that the app serves."""
+"""The only path that the app serves. Requests for other paths get the status 404."""
 SESSIONS_MAX = 100
 """The largest number of open sessions of clients that use an older version of the protocol. Newer clients have no
 sessions.
 """
 CLIENT_SESSIONS_MAX = 20
-"""The largest number of open sessions of one token. A further session ends the session that was idle the longest."""
+"""The largest number of open sessions of one token. A further session ends the session of the token that has been idle
+the longest."""
 IDLE_SECONDS = 1800.0
-"""After how many seconds without a request a session ends."""
+"""How many seconds a session may be without a request. After this time, the session ends."""
 
 
 @asynccontextmanager

@@ -51,12 +51,12 @@ from runtime.core.errors import ReplanError, UsageProblem
 from runtime.logs import log
 
 ROWS_MAX = 50
-"""The largest number of runs in one list. The newest run is first."""
+"""The largest number of runs in one list that the server returns."""
 RUNS = "replan://runs"
 QUERY_LENGTH_MAX = 1000
-"""The largest number of characters in the query of the address `replan://runs`."""
+"""The largest number of characters that are read of the query in an address `replan://runs`."""
 PAGE_DIGITS_MAX = 6
-"""The largest number of digits in a page number."""
+"""The largest number of digits in the page number of a list of runs."""
 JSON = "application/json"
 
 _OF_RUN = re.compile(r"replan://runs/([^/?#]{1,64})/(result|plan|tree)")
@@ -235,9 +235,9 @@ def describe_tool(operation: Operation, tool: McpOperation) -> ListedTool:
 
 
 NAME = "replan"
-"""The name of the server. State that is sealed for another name is refused."""
+"""The name of the MCP server. The server refuses sealed state that was sealed for a server with another name."""
 TEXTS = "mcp.md"
-"""The file in the folder `prompts` with the instructions that clients get from the server."""
+"""The file in the folder `prompts` with the instructions that the server sends to clients."""
 
 Context = ServerRequestContext[Any, Any]
 

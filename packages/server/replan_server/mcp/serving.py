@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import anyio
 
 LINE_BYTES_MAX = 4 * 1024 * 1024
-"""The largest number of bytes in a message on standard input. The arguments of every tool are shorter."""
+"""The largest number of bytes in one message on standard input. Valid arguments of any tool fit into this size."""
 
 
 async def _serve_stdio(server: Server[Any]) -> None:
@@ -134,11 +134,11 @@ class TextWriter:
 
 
 NAME = "mcp.key"
-"""The name of the file in the home with the key that seals state. Only its owner can read the file."""
+"""The name of the file with the key that seals state. The file is in the home, and only its owner can read it."""
 BYTES = 32
-"""The number of random bytes of the key."""
+"""The number of random bytes of the key that seals state."""
 SECONDS = 30 * 24 * 3600.0
-"""How long sealed state is valid, in seconds. The time is long, because people may take days to answer."""
+"""How long sealed state is valid, in seconds. The time is long, because people may take days to answer a question."""
 
 
 def security(folder: Path) -> RequestStateSecurity:

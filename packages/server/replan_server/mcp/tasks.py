@@ -24,7 +24,7 @@ from runtime.core.names import RUN_ID
 POLL_MS = 1_000
 """How many milliseconds a client should wait between two polls of a task whose run is under way."""
 REST_POLL_MS = 5_000
-"""How many milliseconds a client should wait between two polls of a task whose run is at rest."""
+"""How many milliseconds a client should wait between two polls of a task whose run rests."""
 TERMINAL = frozenset({"completed", "failed", "cancelled"})
 
 

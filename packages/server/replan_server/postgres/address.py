@@ -24,10 +24,12 @@ FORM = "postgresql://USER:PASSWORD@SERVER:5432/DATABASE"
 ESCAPE = "write special characters in the user's name and the password as %40, %2F, …"
 
 SECRET_MIN = 4
-"""The minimum length of a password that is removed from messages. Shorter passwords occur in ordinary words."""
+"""The smallest number of characters of a password that is removed from messages. Shorter passwords are not removed,
+because they occur in ordinary words."""
 
 NO_WEAK_PASSWORDS = "!password,!md5"
-"""The ways to sign in that are refused, because a false server would learn the password or its hash."""
+"""The ways of signing in to Postgres that are refused, each with a `!`. With them, a false server would learn the
+password or its hash."""
 
 _SERVERS = re.compile(r"[\w.:,%/\\-]*")
 _PORTS = re.compile(r"[\d,]*")

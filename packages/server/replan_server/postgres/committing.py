@@ -36,13 +36,15 @@ from runtime.journal.thread import GROUP_MAX, ConnectionThread, GroupCommit, Thr
 T = TypeVar("T")
 
 RETRY_SECONDS = 10.0
-"""How long a group is retried, in seconds."""
+"""For how many seconds a group of jobs is tried again after an error that may pass."""
 
 PAUSE_SECONDS = 0.05
-"""The first pause between two tries. Each further pause is longer by half, up to ten times this value."""
+"""The first pause between two tries of a transaction, in seconds. Each further pause is 1.5 times as long, but at most
+ten times this value."""
 
 GROUP_BYTES_MAX = 64 * 1024 * 1024
-"""The largest number of bytes of texts and events in one transaction. A single job may have more."""
+"""The largest number of bytes of texts and events that several jobs write in one transaction. A larger job gets a
+transaction of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,14 @@ from runtime.core.errors import (
 )
 
 CONNECT_SECONDS = 5
-"""How long to wait for a connection to a server, in seconds."""
+"""How long to wait for a connection to a database server, in seconds."""
 
 ANSWER_SECONDS = 10.0
-"""How long to wait for an answer, in seconds. Without an answer in this time, the connection is closed."""
+"""How long to wait for the database server's answer to a message, in seconds. If no answer comes in this time, the
+connection is closed."""
 
 WAIT_MS = 2000
-"""The time limit in milliseconds for a lock, and for an idle open transaction."""
+"""For how many milliseconds a statement may wait for a lock, and an open transaction may be idle."""
 
 BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -41,14 +42,16 @@ LOCAL = (
     " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
     " WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
 )
-"""The settings of a transaction. Without the second setting, a frozen client would keep its locks forever."""
+"""The SQL statement that sets the options of a transaction. Without the time limit for idle transactions, a frozen
+client would keep its locks forever."""
 
 TRANSACTION_MS = 30_000
-"""The time limit of a transaction in milliseconds. Only servers of version 17 and later support it."""
+"""The time limit of a transaction in milliseconds. Only Postgres servers of version 17 and later support such a
+limit."""
 
 LOCAL_17 = f"{LOCAL}, set_config('transaction_timeout', '{TRANSACTION_MS}', true)"
-"""The settings for servers of version 17 and later. They also end the transaction of a client that freezes while it
-sends statements.
+"""The same statement as `LOCAL`, with a time limit for the whole transaction. It also ends the transaction of a client
+that freezes while sending statements.
 """
 
 NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"

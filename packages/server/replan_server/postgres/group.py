@@ -23,7 +23,7 @@ from runtime.journal.rules import Change, Locked, RunOperation
 T = TypeVar("T")
 
 TenantDay = tuple[str, int]
-"""The key of a total of spending: a tenant, or `HOME` for all runs, and a UTC day."""
+"""The key of an amount spent on one day: a tenant, or `HOME` for all runs together, and the number of the UTC day."""
 
 
 class Alone(NamedTuple, Generic[T]):

@@ -36,7 +36,7 @@ from runtime.journal.raw import Inspection, RawStore, Refused, RunCopy, Spent
 from runtime.journal.rules import RunOperation
 
 _OF_A_RUN = ("named_texts", "asked", "positions", "records", "inbox")
-"""The tables with rows of a run. A table comes before the tables that it refers to."""
+"""The tables, besides `runs`, with rows that belong to a run. A table comes before the tables to which it refers."""
 
 
 def delete_runs(cursor: Cursor, runs: Collection[str], check: Callable[[RunHead], None]) -> Deleted:
@@ -217,8 +217,8 @@ def open_inspection(address: DatabaseAddress) -> Iterator[Inspection | None]:
 
 
 Beside = Callable[[Connection, str], schema.Rights]
-"""A function that makes additional tables, and returns the rights to them by kind of role. It gets the connection, and
-the place for messages.
+"""A function that makes additional tables. It returns the rights to these tables by kind of role. Its arguments are the
+connection, and the place for error messages.
 """
 
 

@@ -50,10 +50,11 @@ _RECORDS_OF = (
 )
 _MESSAGES_OF = f"SELECT run, id, key, body, at, seal FROM replan.inbox WHERE run {_OF_RUNS} ORDER BY run, id"
 READ_AT_ONCE = 20
-"""The number of runs that are read together. Fewer messages let other processes wait less."""
+"""The largest number of runs that one message to the database reads. Reading several runs at once needs fewer messages,
+so other processes wait less."""
 
 SHARED_BYTES = 16 * 1024 * 1024
-"""The largest size of the cache of texts, in bytes. A larger cache is cleared before the next read."""
+"""The size in bytes above which the cache of texts is cleared before the next read."""
 
 _DRIVABLE = "(%(kinds)s::jsonb IS NULL OR format <= (%(kinds)s::jsonb ->> kind)::bigint)"
 _FREE = "(owner IS NULL OR lease_end <= %(now)s OR owner = ANY(%(dead)s::text[]))"
@@ -61,7 +62,8 @@ DUE = (
     "id IN (SELECT id FROM replan.runs WHERE due <= %(now)s UNION ALL SELECT id FROM replan.runs WHERE unread)"
     f" AND last_seq > 0 AND status <> 'parked' AND {_FREE} AND {_DRIVABLE}"
 )
-"""The SQL condition for a run that a host has to drive. Its values come from `due_values`."""
+"""The SQL condition that selects the runs that a host has to drive. The function `due_values` returns the values of its
+parameters."""
 
 _DUE = f"SELECT run FROM replan.runs WHERE {DUE} ORDER BY priority DESC, id LIMIT %(limit)s"
 _UNREAD = f"SELECT run FROM replan.runs WHERE unread AND NOT {_FREE} AND {_DRIVABLE}"

@@ -124,10 +124,10 @@ FIRST = (
 ) WITH (fillfactor = 70)""",
     "CREATE INDEX positions_run ON replan.positions (run)",
 )
-"""The tables of version 1."""
+"""The statements that make the tables of version 1 of the journal."""
 
 UPGRADES: tuple[tuple[str, ...], ...] = ()
-"""The statements that upgrade a journal to each version, from version 2 on."""
+"""The statements of each upgrade of a journal by one version. The first upgrade leads to version 2."""
 
 _TABLES = (
     "journal",
@@ -145,7 +145,7 @@ _TABLES = (
 )
 _CHANGING = ("runs", "asked", "spending", "hosts", "writers", "cursors", "positions")
 _ADDED = ("records", "texts", "named_texts", "inbox")
-"""Tables to which a driver only adds rows."""
+"""The tables to which a driver only adds rows; it never changes or deletes a row of them."""
 
 READER = ("GRANT USAGE ON SCHEMA replan TO {role}", "GRANT SELECT ON ALL TABLES IN SCHEMA replan TO {role}")
 APP = (
@@ -167,7 +167,8 @@ _FOUND = (
     "SELECT to_regclass('replan.journal') IS NOT NULL, to_regclass('replan.journal') IS NOT NULL AND NOT EXISTS"
     " (SELECT FROM pg_attribute WHERE attrelid = to_regclass('replan.runs') AND attname = 'near')"
 )
-"""A query that returns whether there is a journal, and whether an older development version has made the journal."""
+"""A query that returns two values: whether there is a journal, and whether an older development version made this
+journal."""
 
 
 def version_of(connection: Connection, place: str) -> int:

@@ -67,7 +67,8 @@ _TYPES: Mapping[str, str] = {
     "unread": "boolean",
 }
 WRITTEN: Mapping[str, str] = {name: _TYPES.get(name, "bigint") for name in f"{CHANGING}, due, unread".split(", ")}
-"""The columns that a transaction changes, with their types: the columns of the row, and the columns that hosts search.
+"""The columns of the table `runs` that a transaction changes, with their types. The columns `due` and `unread` are
+those by which hosts search for runs.
 """
 
 _UPDATE = (
@@ -90,8 +91,8 @@ MARK = (
     "INSERT INTO replan.writers (id, last) VALUES (%s, %s)"
     " ON CONFLICT (id) DO UPDATE SET last = excluded.last, at = clock_timestamp()"
 )
-"""The statement that marks a transaction. With the mark, the writer can find out later whether the transaction was
-committed.
+"""The statement that stores a writer's number for its transaction. With this number, the writer can find out later
+whether the transaction was committed.
 """
 
 _MARKED = (
@@ -106,7 +107,7 @@ _TOTALS = (
 )
 INSERT = "INSERT INTO replan.{table} SELECT * FROM {{rows}}"
 TEXT = ("bytea", "bytea")
-"""The types of the columns of the table `texts`. The next constants have the types of other tables."""
+"""The types of the columns of the table `texts`. The constants below have the types of the columns of other tables."""
 MESSAGE = ("bigint", "bigint", "bytea", "bytea", "float8", "bytea")
 RECORD = ("bigint", "bigint", "float8", "bigint", "bigint", "boolean", "bytea", "bytea")
 NAMED = ("bytea", "bigint")
@@ -271,7 +272,7 @@ def record_row(number: int, row: Stored, last: bool) -> tuple[Any, ...]:
 
 
 RETRY_SECONDS = 5.0
-"""The pause before another try to listen, in seconds."""
+"""The pause before a host tries again to listen for notices of the database, in seconds."""
 
 
 class Listening:

@@ -17,9 +17,9 @@ from replan_server.service.store import Scope, Token, WebState
 from runtime.core.errors import UsageProblem
 
 SIGN_IN_SECONDS = 60.0
-"""How long a one-time token is valid, in seconds."""
+"""How long a one-time token for signing in is valid, in seconds."""
 TOKENS_MAX = 100
-"""The largest number of tokens of programs."""
+"""The largest number of tokens for programs that can exist at a time."""
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,31}")
@@ -121,9 +121,10 @@ def _not_expired(ends: Mapping[str, float], now: float) -> dict[str, float]:
 
 
 SESSION_SECONDS = 12 * 3600.0
-"""The length of a session in seconds."""
+"""How long a session is valid after the sign-in, in seconds."""
 SESSIONS_MAX = 100
-"""The largest number of sessions at a time. A new session replaces the session that ends first."""
+"""The largest number of sessions at a time. If there are so many, a new session replaces the session with the earliest
+end."""
 
 
 class Sessions:

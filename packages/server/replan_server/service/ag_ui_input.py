@@ -12,9 +12,10 @@ from replan_server.service.requests import HTTP, wrong_value
 from runtime.core.errors import UsageProblem
 
 OWN = "replan"
-"""The only key of `forwardedProps` that is read. Its value has settings of the run to start, such as `workflow`."""
+"""The only key of `forwardedProps` that the server reads. The key's value has settings of the run, such as
+`workflow`."""
 MESSAGES_MAX = 2_000
-"""The largest number of messages in one request."""
+"""The largest number of messages in one AG-UI request."""
 
 
 class AgUiBody(SentBody):

@@ -16,7 +16,7 @@ from replan_server.service.bodies import ChangedLimits, EditBody, Got, Name, Sen
 from replan_server.service.orders import UPLOADS_MAX
 
 WAIT_SECONDS_MAX = 50.0
-"""The largest number of seconds that one `wait` may take. Clients give up a call after a minute."""
+"""The largest number of seconds that one call of `wait` may take. Clients give up a call after about a minute."""
 
 RunId = Annotated[str, Field(min_length=1, max_length=64, description="The id of a run.")]
 QuestionId = Annotated[str, Field(min_length=3, max_length=200, description="The id of a question, as RUN/QUESTION.")]

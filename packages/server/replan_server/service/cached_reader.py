@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from replan.setup.kinds import Kinds
 
 RECORDS_MAX = 20_000
-"""The largest number of records that are kept in memory for all runs together. A record takes about 5 KiB. The least
-recently read run is dropped first.
+"""The largest number of records kept in memory, for all runs together. A record takes about 5 KiB. The records of the
+least recently read run are dropped first.
 """
 VIEWS_MAX = 8
-"""The largest number of results of runs that are kept. The results used last are kept."""
+"""The largest number of runs whose results are kept in memory. The least recently used result is dropped first."""
 AT_ONCE_MAX = 500
-"""The largest number of records that are folded in the event loop, which takes about 50 ms. A larger number is folded
-in a thread.
+"""The largest number of new records of a run that are folded in the event loop. Folding them takes about 50 ms. More
+records are folded in a thread.
 """
 MARK = 200
-"""The number of records between two kept states. Kept states make it possible to show a page of records without folding
-the whole run.
+"""The number of records between two states of a run that are kept. With these states, a page of records can be shown
+without folding the whole run.
 """
 
 _FOLDS = trio.CapacityLimiter(1)
-"""Limits folding in threads to one run at a time, because folding takes a whole processor."""
+"""Lets only one thread at a time fold records, because folding occupies a whole processor core."""
 
 
 @dataclass(slots=True)

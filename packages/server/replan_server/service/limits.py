@@ -9,7 +9,8 @@ from typing import Literal
 from runtime.core.errors import ReplanError
 
 Reason = Literal["unauthorized", "forbidden", "conflict", "too_many"]
-"""The reason of a refusal: no valid token; not allowed; in conflict with an earlier request; too many requests."""
+"""The reason why a request is refused: no valid token, no permission, a conflict with an earlier request, or too many
+requests."""
 
 
 class RequestRefused(ReplanError):
@@ -25,22 +26,23 @@ class RequestRefused(ReplanError):
 
 
 FAILURES_MAX = 10
-"""The largest number of failed sign-ins in a minute. Further failures are answered with a delay and with the status
-429.
+"""The largest number of failed sign-ins in a minute, for all clients together. Further failures get a delayed response
+with the status 429.
 """
 WRITES_MAX = 60
-"""The largest number of writes of one client in a minute."""
+"""The largest number of writes that one client may make in a minute."""
 STREAMS_MAX = 20
-"""The largest number of open streams of one client. A browser opens one stream for each visible tab."""
+"""The largest number of streams that one client may have open. A browser opens one stream for each visible tab."""
 STREAMS_ALL_MAX = 256
-"""The largest number of open streams of all clients together."""
+"""The largest number of streams that all clients together may have open."""
 MINUTE = 60.0
 """The length of the period in which actions are counted, in seconds."""
 CLIENTS_MAX = 1000
-"""The number of clients above which clients without a recent action are forgotten."""
+"""If actions of more clients than this are stored, the clients without an action in the last minute are removed."""
 
 KEEP_CONNECTION: ContextVar[Callable[[], None]] = ContextVar("keep_connection", default=lambda: None)
-"""A function that marks the current connection as a known client's. To make room, other connections are closed first.
+"""Holds a function that marks the current connection as one of a known client. To make room for new connections, the
+server first closes connections of unknown clients.
 
 Over stdio, the function does nothing.
 """

@@ -12,11 +12,12 @@ from runtime.core.errors import JournalError
 from runtime.journal.port import Journal
 
 LOOK_SECONDS = 0.05
-"""The seconds between two checks for commits. A check takes microseconds."""
+"""How many seconds pass between two checks whether the journal has new commits. A check takes microseconds."""
 PING_SECONDS = 15.0
-"""How often an idle stream gets a comment, in seconds, so that a broken connection is detected."""
+"""After how many seconds without an event a stream gets a comment. A failure to send the comment shows that the
+connection is broken."""
 SHARED_MAX = 64
-"""The largest number of shared values at a time. The least recently used value is dropped."""
+"""The largest number of values that are kept for several streams. The least recently used value is dropped first."""
 
 T = TypeVar("T")
 

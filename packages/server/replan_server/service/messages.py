@@ -21,10 +21,10 @@ from runtime.core.errors import UsageProblem
 from runtime.journal.port import Posted
 
 KEY_LETTERS = 32
-"""How many characters of a hashed idempotency key are part of a message's name."""
+"""How many characters of the hash of an idempotency key become part of a message's name."""
 
 KEY_PATTERN = "[!-~]{1,100}"
-"""The regular expression of idempotency keys: printable ASCII without blanks."""
+"""The regular expression for idempotency keys: 1 to 100 printable ASCII characters without blanks."""
 _KEY = re.compile(KEY_PATTERN)
 
 

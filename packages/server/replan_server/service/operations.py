@@ -20,7 +20,7 @@ from replan_server.service.requests import ProgramRequest
 from replan_server.service.store import Scope
 
 Function = Callable[[ProgramRequest], Awaitable[Mapping[str, Any]]]
-"""A function that carries out a checked request, and returns the response as plain data."""
+"""A function that carries out a request whose arguments have been checked. It returns the response as plain data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -129,7 +129,7 @@ _OPERATIONS: tuple[Operation, ...] = (
             name="execute",
             title="Execute a plan",
             description="Start a run that executes the proved plan of a planning run with a tool set of the server. "
-            "A person approves risky steps elsewhere. Returns the run's id at once. Then call `wait`.",
+            "Risky steps wait until a person approves them. Returns the run's id at once. Then call `wait`.",
             takes=arguments.Execute,
             destroys=True,
             calls_tools=True,
@@ -265,8 +265,8 @@ _OPERATIONS: tuple[Operation, ...] = (
         mcp=McpOperation(
             name="questions",
             title="Open questions",
-            description="The open questions of a run, or of all runs. Questions with people_only are answered by a "
-            "person elsewhere.",
+            description="The open questions of a run, or of all runs. Only a person can answer the questions with "
+            "people_only.",
             takes=arguments.MaybeRun,
         ),
         writes=False,
@@ -274,7 +274,7 @@ _OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="answer",
         scope="answer",
-        summary="Answer or decline a question. Questions with `people_only` are answered by a person elsewhere.",
+        summary="Answer or decline a question. Only a person can answer questions with `people_only`.",
         gives=bodies.Receipt,
         function=write_operations.answer,
         http=HttpAddress(method="POST", path="/api/questions/{run}/{name}", body=bodies.AnswerBody),

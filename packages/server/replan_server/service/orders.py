@@ -29,7 +29,7 @@ from runtime.core.errors import UsageProblem
 from runtime.logs.redact import Redactor, secrets_in
 
 UPLOADS_MAX = 20
-"""The largest number of files that one run can be started with."""
+"""The largest number of files that can be attached when a run is started."""
 
 _FILE_NAME = re.compile(r"[\w@+-][\w@+. -]{0,119}")
 

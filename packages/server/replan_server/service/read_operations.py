@@ -26,10 +26,10 @@ from runtime.core.ledger import MICRO
 from runtime.journal.port import RunFilter, RunRow
 
 QUESTIONS_MAX = 200
-"""The largest number of questions in one answer."""
+"""The largest number of questions in one response."""
 
 _CHECKS = trio.CapacityLimiter(1)
-"""Limits checks to one plan at a time, because a check may use a whole processor for some seconds."""
+"""Lets only one plan be checked at a time, because a check may occupy a whole processor core for some seconds."""
 
 
 async def status(request: ProgramRequest) -> Mapping[str, Any]:
@@ -155,11 +155,11 @@ def _next_step_text(shown: ShownRun, questions: list[dict[str, Any]]) -> str:
 
 
 QUERY_MAX = 100
-"""The largest number of characters in a search."""
+"""The largest number of characters that are used of the text to search for in runs."""
 USD_MAX = 10**9
-"""An amount in dollars that is higher than the cost of any run."""
+"""An amount in dollars that no run can cost. The least cost by which runs are selected must be lower."""
 PAGE_MAX = 999_999
-"""The largest page number."""
+"""The largest page number that a list of runs accepts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from runtime.core.errors import ReplanError, RunNotFound, UsageProblem
 from runtime.core.pydantic_messages import describe
 
 PLACE_MAX = 200
-"""The largest number of characters of the place in an error."""
+"""The largest number of characters in the place that an error message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ HTTP = Terms(
     via="api",
     shows_reviews=True,
 )
-"""The words of the HTTP API in messages. The place `run` is the part of the path that names the run."""
+"""The words that the HTTP API uses in error messages. The place `run` stands for the part of the URL path that names
+the run."""
 MCP = Terms(
     noun="argument",
     whole="arguments",

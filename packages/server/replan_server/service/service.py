@@ -25,7 +25,7 @@ from runtime.drive.options import DriveOptions, Stop
 from runtime.host.notices import OutsideTrouble, Report
 
 WAITING_MAX = 100
-"""The largest number of runs that may wait to be resumed."""
+"""The largest number of runs that may wait until the server resumes them."""
 
 
 async def _resume_requested(
@@ -70,7 +70,8 @@ async def _close_at(stop: Stop, runs: trio.MemoryReceiveChannel[str]) -> None:
 T = TypeVar("T")
 
 LATE_SECONDS = 1.0
-"""How long the answer to a failed sign-in is delayed after too many failures, in seconds."""
+"""By how many seconds the response to a failed sign-in is delayed if there were too many failures in the last
+minute."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +186,8 @@ async def drive_runs(engine: Engine, runs: trio.MemoryReceiveChannel[str], *, st
 
 
 OnChange = Callable[[ShownRun], Awaitable[None]]
-"""A function that is called when the run has changed, and from time to time while the run does not change."""
+"""A function that is called with the run after each change of the run, and from time to time if the run does not
+change."""
 
 
 def is_at_rest(service: Service, shown: ShownRun) -> bool:

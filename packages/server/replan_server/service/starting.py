@@ -22,16 +22,16 @@ from replan_server.service.store import DAY, Start
 from runtime.core.errors import RunNotFound
 
 UNDER_WAY = ("running",)
-"""The statuses of rows whose runs count as under way."""
+"""The statuses in a run's row with which the run counts as under way."""
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 ID_LETTERS = 16
-"""The number of letters in the id of a run that is started with an idempotency key. The number is so large that no two
-keys lead to the same id.
+"""The number of letters in the id of a run that is started with an idempotency key. With so many letters, two keys
+practically never lead to the same id.
 """
 
 
 Begin = Callable[[Engine, str], Awaitable[str]]
-"""A function that records the start of a run under an id, and returns the id."""
+"""A function that records the start of a run with the given id, and returns the id."""
 
 
 def prepare_planning(service: Service, order: Order) -> PreparedRun:

@@ -26,12 +26,13 @@ BYTES_MAX = 4 * 1024 * 1024
 """The largest number of bytes in `web.json`."""
 NAME, LOCK, STARTS = "web.json", "web.lock", "starts.sqlite3"
 STARTS_MAX = 1000
-"""The largest number of starts of one client that are kept. Older starts are dropped."""
+"""The largest number of starts of runs that are kept for one client. The oldest starts are dropped first."""
 CLIENTS_MAX = 1000
-"""The largest number of clients whose starts are kept. The clients that started a run most recently are kept."""
+"""The largest number of clients whose starts of runs are kept. The clients that started a run most recently are
+kept."""
 DAY = 86_400.0
 KEPT_SECONDS = 30 * DAY
-"""How long a start is kept, in seconds."""
+"""How long the start of a run is kept, in seconds."""
 
 Scope = Literal["read", "answer", "control"]
 """The rights of a token. Each scope includes the scopes before it."""

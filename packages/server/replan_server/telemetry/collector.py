@@ -29,11 +29,12 @@ from runtime.core.names import span_id, trace_id
 from runtime.logs.redact import Redactor
 
 ANSWER_BYTES_MAX = 1024 * 1024
-"""The largest number of bytes that are read of a collector's answer."""
+"""The largest number of bytes in the body of a collector's response. A longer body counts as an error."""
 ANSWER_SECONDS_MAX = 10.0
-"""How long the body of an answer may take, in seconds."""
+"""The time limit for receiving the body of a collector's response, in seconds."""
 TEXT_MAX = 4096
-"""The largest number of characters in an attribute other than prompts, replies, and arguments and outputs of tools."""
+"""The largest number of characters in an attribute. Prompts, replies, and the arguments and outputs of tools may be
+longer."""
 
 _BAD_DATA = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNPROCESSABLE_ENTITY})
 _CONTENT = frozenset(

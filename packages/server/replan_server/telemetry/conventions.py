@@ -55,13 +55,13 @@ TOKENS_OF_CALL = {
     INPUT_TOKENS: "gen_ai.client.inference.operation.input_tokens",
     OUTPUT_TOKENS: "gen_ai.client.inference.operation.output_tokens",
 }
-"""The histograms of the tokens of a call. The keys are the span attributes that have the counts."""
+"""The name of the histogram of the tokens in one call, by the span attribute with the number of these tokens."""
 DURATION_BUCKETS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
-"""The histogram bounds that the conventions advise for durations of calls of models and tools, in seconds."""
+"""The histogram bounds that the conventions recommend for the durations of model calls and tool calls, in seconds."""
 AGENT_BUCKETS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6)
-"""The histogram bounds that the conventions advise for durations of agents, in seconds."""
+"""The histogram bounds that the conventions recommend for the durations of agents' runs, in seconds."""
 TOKEN_BUCKETS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
-"""The histogram bounds that the conventions advise for tokens."""
+"""The histogram bounds that the conventions recommend for numbers of tokens."""
 
 CALLS = "replan.calls"
 COST = "replan.cost_usd"

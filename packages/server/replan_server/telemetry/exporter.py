@@ -27,17 +27,19 @@ from runtime.logs.redact import Redactor, secrets_in
 
 CURSOR = "telemetry"
 BATCH_SPANS = 512
-"""How many spans are sent at a time. The specification of OpenTelemetry recommends this number."""
+"""How many spans are sent in one batch. The specification of OpenTelemetry recommends this number."""
 TRACES_KEPT = 256
-"""The largest number of runs whose traces are kept in memory. All records of other runs are read again."""
+"""The largest number of runs whose traces are kept in memory. To export new records of another run, the exporter reads
+all records of that run again."""
 YIELD_RECORDS = 50
-"""How many records are processed before other tasks get a turn."""
+"""How many records the exporter processes before other tasks get a turn."""
 SEND_SECONDS_MAX = 30.0
-"""The time limit in seconds for sending a batch. When it has passed, the batch is sent again later."""
+"""The time limit in seconds for sending a batch of spans. A batch that was not sent in this time is sent again
+later."""
 PAUSE_SECONDS_MAX = 60.0
-"""The longest pause after a batch that the collector did not accept, in seconds."""
+"""The longest pause in seconds before the next try, after the collector did not accept a batch."""
 TALLY_SECONDS = 15.0
-"""How many seconds pass between two counts of runs by status."""
+"""How many seconds pass between two counts of the runs with each status."""
 
 
 @dataclass

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from replan_server.telemetry.metrics import Metrics
 
 FLUSH_SECONDS = 2.0
-"""How many seconds a process waits for the collector before it ends. The next process sends the remaining spans."""
+"""How many seconds a process that ends waits for the collector. The next process sends the spans that remain."""
 AWAY_SECONDS = 0.5
-"""How many seconds a process waits before it ends if the collector did not accept the last spans."""
+"""How many seconds a process that ends waits for the collector, if the collector did not accept the last spans."""
 
 
 def how_to_install() -> str:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 DELAY_MS = 5000
-"""How many milliseconds the exporter waits between two reads of the journal, as OpenTelemetry recommends."""
+"""How many milliseconds the exporter waits between two reads of the journal by default. OpenTelemetry recommends this
+value."""
 DELAY_MS_MIN = 100
-"""The shortest pause between two reads, in milliseconds. Shorter settings count as this value."""
+"""The shortest pause between two reads of the journal, in milliseconds. If a user sets a shorter pause, this value is
+used."""
 PROTOCOL = "http/protobuf"
-"""The only supported protocol of OTLP."""
+"""The only variant of the OpenTelemetry protocol (OTLP) that the exporter supports."""
 
 _CONTENT = frozenset({"true", "span_only", "span_and_event"})
 

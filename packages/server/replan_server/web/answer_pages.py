@@ -77,7 +77,7 @@ def _closing_reason(question: Question | None) -> str:
 
 FIELDS_MAX = 10
 FIELD_BYTES_MAX = 500_000
-"""The largest number of bytes in one field, such as an answer."""
+"""The largest number of bytes in one field of a form, such as an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,8 @@ def _sentence(error: LinkRefused) -> str:
 
 
 PASTED_MAX = 500
-"""The largest number of characters that are read of the text in the sign-in form: a token, or the whole address."""
+"""How many characters of the text in the sign-in form are read. The text is a token, or the whole address with the
+token."""
 
 _TOKEN = re.compile(r"[\w-]{20,100}")
 

@@ -45,7 +45,7 @@ def json_error(error: ReplanError | HTTPException) -> Response:
 
 
 ROWS_MAX = 200
-"""The largest number of rows in one answer."""
+"""The largest number of runs in one response."""
 
 
 async def list_runs(site: Site, request: Request, who: Principal) -> Response:

@@ -28,7 +28,7 @@ from replan_server.web.site import Site
 from runtime.core.errors import ReplanError, UsageProblem
 
 VERSION = "1.0"
-"""The version of the API. It changes with every change that clients can notice."""
+"""The version of the HTTP API. Every change of the API that clients can notice changes the version."""
 _REF = "#/components/schemas/{model}"
 _ERRORS = {
     "401": "There is no valid bearer token.",

@@ -32,9 +32,11 @@ from replan_server.webhooks.messages import ANSWERING, OPENING
 
 LARGE = frozenset({"/runs", "/new/cost", "/api/runs", "/api/ag-ui"})
 PUBLIC = ("/api/", *HEALTH, OPENING, ANSWERING, "/static/")
-"""The beginnings of the paths that are also served at the loopback address. These paths read and set no cookie."""
+"""The beginnings of the paths that are also served if the header `Host` names the loopback address. Requests for these
+paths read and set no cookie."""
 CACHED = "public, max-age=31536000, immutable"
-"""The caching header of files that pages load. Their addresses change with their content."""
+"""The value of the header `Cache-Control` for files that pages load. If the content of a file changes, its address
+changes too."""
 
 
 def make_app(site: Site, health: Health) -> ASGIApp:

@@ -9,19 +9,19 @@ from actors.values.flow import Flow, FlowEdge, FlowNode
 from runtime.logs.terminal_text import clean
 
 NODES_MAX = 200
-"""The largest number of boxes in a graph that is drawn. A larger graph is shown as text."""
+"""The largest number of boxes in a drawing of a graph. A graph with more boxes is shown as text."""
 WIDTH, GAP, DROP = 190, 20, 44
 """The width of a box, the distance between boxes in a row, and the distance between rows, in pixels."""
 LINE, MARGIN = 17, 7
 """The height of a line in a box, and the margin above and below the lines, in pixels."""
 LINES_MAX = 8
-"""The largest number of lines of a name in a box. A longer name is cut."""
+"""The largest number of lines for a name in a box. A name that needs more lines is cut."""
 SIDE = 14
-"""The distance between two arrows that lead back up beside the boxes, in pixels."""
+"""The distance in pixels between two arrows that run upwards to the right of all boxes."""
 CHARACTERS = 23
 """The largest number of characters in a line of a box."""
 LETTER = 7
-"""The width of a letter of a label, in pixels."""
+"""The assumed width of a letter in an arrow's label, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,15 +19,15 @@ from runtime.logs import log
 API = "/api/"
 
 BODY_MAX = 512 * 1024
-"""The largest number of bytes in a request's body, except for a request that starts a run."""
+"""The largest number of bytes in the body of a request that does not start a run."""
 START_BODY_MAX = 2 * 1024 * 1024
 """The largest number of bytes in the body of a request that starts a run: a problem and its attachments."""
 BODY_SECONDS = 10.0
 """The time limit for receiving a request's body, in seconds."""
 BODY_RATE = 1024
-"""The lowest average speed at which a body may arrive, in bytes per second."""
+"""The lowest average speed, in bytes per second, at which the body of a request may arrive."""
 BODY_START_SECONDS = 2.0
-"""How many seconds a body may take before its speed is checked."""
+"""For how many seconds at the beginning the body of a request may arrive at any speed."""
 HEADERS_MAX = 100
 """The largest number of header lines in a request."""
 HEADER_BYTES_MAX = 16 * 1024

@@ -24,7 +24,8 @@ from runtime.journal.port import Journal
 ASK_SECONDS = 2.0
 """How many seconds a health check waits for the journal."""
 AGE_SECONDS = 1.0
-"""How many seconds the result of a check is reused, so that many health requests do not keep the journal busy."""
+"""For how many seconds the result of a health check is reused. Many health requests then do not keep the journal
+busy."""
 
 
 @dataclass

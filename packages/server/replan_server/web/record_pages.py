@@ -46,7 +46,8 @@ FORMS = {
     "mermaid": ("mermaid", "text/plain; charset=utf-8", "mmd"),
     "draft": ("draft", "application/json", "draft.json"),
 }
-"""The download formats by name. Each has the name of the document, its media type, and the suffix of the file."""
+"""The formats in which a run can be downloaded, by name. Each format has the name of the run's document, its media
+type, and the suffix of the file."""
 
 
 async def document(reader: "RunReader", run: str, form: str) -> Response:
@@ -144,9 +145,10 @@ async def export(site: Site, request: Request, who: Principal) -> Response:
 
 
 SAME = "unchanged"
-"""The label of the choice that keeps the run's own model, workflow or policy."""
+"""The label of the choice with which a fork keeps its original run's model, workflow or policy."""
 OTHERS_MAX = 200
-"""How many attempts of each run the page offers for a comparison. If a run has more, the last ones are offered."""
+"""The largest number of attempts of each run that the page offers for a comparison. If a run has more attempts, the
+page offers the last ones."""
 
 
 async def show_attempt(site: Site, request: Request, who: Principal) -> Response:

@@ -21,11 +21,11 @@ from runtime.logs.terminal_text import clean
 from runtime.models.replies import Parsed, has_more_values, read_reply
 
 OUTPUT_MAX = 2_000
-"""The largest number of characters of an output that the page of a run shows. The page of the attempt shows the
+"""The largest number of characters of a tool's output that the page of a run shows. The page of the attempt shows the
 whole output.
 """
 LINES_MAX = 5_000
-"""The largest number of lines that a formatted reply may have. A longer reply is shown unchanged."""
+"""The largest number of lines in a reply that is formatted. A reply with more lines is shown unformatted."""
 
 
 def replies(records: Iterable[Record[Any]], node: str) -> list[dict[str, Any]]:

@@ -31,7 +31,8 @@ def as_http(refused: RequestRefused) -> HTTPException:
 
 Read = Callable[[Site, Request, Principal], Awaitable[Response]]
 Write = Callable[[Site, Request, Principal, "FormFields"], Awaitable[Response]]
-"""A function that answers a POST request of a signed-in browser. Its last argument has the fields of the form."""
+"""A function that answers a POST request of a signed-in browser. Its last argument contains the fields of the submitted
+form."""
 
 FIELDS_MAX, FILES_MAX, FIELD_BYTES_MAX = 60, 20, 1_100_000
 

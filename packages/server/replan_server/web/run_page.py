@@ -48,18 +48,19 @@ from runtime.core.ledger import Limit, Limits
 from runtime.models.watched import LiveReply
 
 ROWS_MAX = 200
-"""The largest number of rows that a page shows of one list, such as the steps or the model calls."""
+"""The largest number of rows of one list, such as the steps or the model calls, that the page of a run shows."""
 STEPS_OPEN = 30
-"""The largest number of steps of a plan that the page shows expanded. A longer plan is shown collapsed."""
+"""The largest number of steps in a plan that the page shows expanded. A plan with more steps is shown collapsed."""
 SAID_MAX = 200
-"""The largest number of messages and answers that a page shows. The newest are shown."""
+"""The largest number of messages and answers that the page of a run shows. If there are more, the newest are shown."""
 LISTS: Mapping[str, tuple[str, ...]] = {
     "plan": ("steps", "lines"),
     "graph": (),
     "timeline": ("times", "outputs"),
     "search": ("tree", "calls"),
 }
-"""The lists of each tab that are split into pages. The address has the tab, and the first row of each list."""
+"""The lists of each tab that are split into pages. The address of a page contains the tab, and the number of a list's
+first row."""
 
 
 async def show_run(site: Site, request: Request, who: Principal) -> Response:

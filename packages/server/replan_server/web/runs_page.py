@@ -95,7 +95,7 @@ def _address(fields: Mapping[str, Any]) -> str:
 PARKED_MAX = 200
 """The largest number of parked runs on one page."""
 QUESTIONS_MAX = 50
-"""The largest number of questions on one page. The oldest questions are shown, each with a form."""
+"""The largest number of open questions on one page. The oldest questions come first, each with a form."""
 
 
 async def inbox(site: Site, request: Request, who: Principal) -> Response:

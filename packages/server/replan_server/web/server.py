@@ -34,22 +34,23 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 CONNECTIONS_MAX = 64
-"""The largest number of open connections from one address."""
+"""The largest number of open connections from one address, if the server is not behind a proxy."""
 PROXY_CONNECTIONS_MAX = 1024
-"""The largest number of open connections of a proxy, for all its users together."""
+"""The largest number of open connections from a proxy, for all its users together."""
 SPARE_MAX = 16
-"""The largest number of spare connections, beyond the other limits. Only health checks are answered over them."""
+"""The largest number of connections beyond the limits for addresses and proxies. Over these spare connections, only
+health checks are answered."""
 HEALTH = ("/livez", "/readyz")
 HEAD_SECONDS = 10.0
-"""The time limit in seconds for a client to send the head of its next request."""
+"""How many seconds a client may take to send the head of its next request."""
 HEAD_BYTES_MAX = 16 * 1024
 """The largest number of bytes in the head of a request."""
 SEND_SECONDS = 30.0
-"""The time limit in seconds for a client to read one part (64 KiB) of a response."""
+"""How many seconds a client may take to read each part (64 KiB) of a response."""
 TELL_SECONDS = 1.0
-"""The time limit in seconds for an app to receive the message that its request has ended."""
+"""The time limit in seconds for passing the app the message that its request has ended."""
 GRACE_SECONDS = 3.0
-"""The time limit in seconds for requests in flight when the server stops."""
+"""How many seconds requests in flight may still take after the server begins to stop."""
 
 
 def loopback_names(port: int) -> frozenset[str]:

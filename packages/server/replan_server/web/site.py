@@ -30,10 +30,11 @@ from replan_server.web.replies import ToolOutput, tool_outputs
 from replan_server.web.timeline import Timeline, timeline
 
 RUNS_MAX = 8
-"""The largest number of runs whose page parts are cached. The least recently used parts are dropped first."""
+"""The largest number of runs whose parts of pages are cached. The parts of the least recently used run are dropped
+first."""
 
 _MAKERS = trio.CapacityLimiter(1)
-"""Lets only one thread at a time make page parts, because this work occupies a whole processor core."""
+"""Lets only one thread at a time make the page parts of a run, because this work occupies a whole processor core."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,12 +36,13 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "planning": ("problem", "workflow", "strict", "model", *LIMITS),
     "execution": ("plan_of", "tools", "model", *LIMITS),
 }
-"""For each kind that needs no plug-in, the fields that keep their values when the form is shown again."""
+"""The fields whose values are kept when the form is shown again, by kind of run. Kinds from plug-ins are not listed."""
 PAGE = replace(HTTP, noun="field", whole="form")
 InputForm = Literal["choice", "switch", "values", "text", "line"]
-"""How a form shows a field of an order. A field shown as `values` has a line `NAME = VALUE` for each value."""
+"""How the form shows one field of an order. With `values`, the user writes one line `NAME = VALUE` for each value."""
 LINE_MAX = 200
-"""The longest text, in characters, that people type into an input of one line."""
+"""The largest number of characters for which a text field has only one line. A field for longer texts has several
+lines."""
 
 
 @dataclass(frozen=True, slots=True)

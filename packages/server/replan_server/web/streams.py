@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from runtime.models.watched import LiveReply
 
 CURSOR_MAX = 120
-"""The largest number of characters in a cursor. A longer cursor is ignored."""
+"""The largest number of characters in the cursor that a browser sends. A longer cursor is ignored."""
 RETRY_MILLISECONDS = 1000
-"""How long a browser waits before it reconnects, in milliseconds."""
+"""How many milliseconds a browser waits before it connects to the stream again."""
 
 
 async def live(site: Site, request: Request, who: Principal) -> Response:

@@ -24,11 +24,12 @@ from runtime.core.ledger import MICRO, ZERO, Amount
 from runtime.logs.terminal_text import clean
 
 LANES_MAX = 40
-"""The largest number of lanes that are drawn. The table below the lanes has all bars."""
+"""The largest number of lanes that the timeline draws. The table below the lanes has the bars of all lanes."""
 WIDTH = 1000
-"""The length of a lane in the units of the drawing."""
+"""The length of a lane, in units of the drawing. A lane stands for the whole duration of the run."""
 LEAST = 2
-"""The minimum length of a drawn bar, and the minimum distance of two separate bars, in units of the drawing."""
+"""The smallest length of a bar, in units of the drawing. A short bar that is closer than this to a bar of the same kind
+is joined to it."""
 
 
 @dataclass(frozen=True, slots=True)

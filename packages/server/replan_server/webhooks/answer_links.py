@@ -18,9 +18,9 @@ from replan_server.notifications import Answering
 from runtime.core.errors import ReplanError
 
 CONFIRM_SECONDS = 600
-"""How long an approval can be confirmed after its page was shown, in seconds."""
+"""For how many seconds after a page was shown its user can confirm the answer."""
 TOKEN_MAX = 1000
-"""The largest number of characters in a token. A longer token is refused unread."""
+"""The largest number of characters in the token of a link. A longer token is refused without being decoded."""
 
 
 class LinkRefused(ReplanError):

@@ -29,12 +29,13 @@ from runtime.core.events import Record
 from runtime.logs.redact import Redactor
 
 TITLE_MAX = 200
-"""The largest number of characters in a run's title."""
+"""The largest number of characters of a run's title in a message."""
 OPENING = "/open"
 ANSWERING = "/answer/"
 
 Asking = Literal["asked", "reminder", "escalation"]
-"""The reason for a message about a question: it was asked, nobody has answered it yet, or further people are asked."""
+"""Why a message about a question is sent: the question was asked, nobody has answered it yet, or more people are
+asked."""
 
 
 @dataclass(frozen=True, slots=True)

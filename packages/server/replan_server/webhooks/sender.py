@@ -38,21 +38,24 @@ if TYPE_CHECKING:
 
 
 POST_SECONDS = 15.0
-"""The time limit of one try, in seconds. Standard Webhooks advises 15 to 30."""
+"""The time limit of one try to send a message, in seconds. Standard Webhooks recommends 15 to 30 seconds."""
 RETRY_AFTER_MAX = 3600.0
-"""The longest pause that a response may ask for, in seconds."""
+"""The longest pause, in seconds, that a receiver can demand with the header `Retry-After`. A longer demand counts as
+this value."""
 GONE = 410
-"""The HTTP status of a receiver that wants no more messages."""
+"""The HTTP status with which a receiver says that it wants no more messages."""
 LOOK_SECONDS = 1.0
-"""The seconds between two reads of the journal. A read takes microseconds if nothing has changed."""
+"""How many seconds pass between two reads of the journal. A read takes microseconds if the journal has not changed."""
 ASK_SECONDS = 5.0
-"""The seconds between two tries to claim a cursor that another process holds."""
+"""How many seconds pass between two tries to claim a cursor that another process holds."""
 AT_ONCE_MAX = 4
-"""The largest number of messages that are posted to one webhook at once."""
+"""The largest number of messages that are sent to one webhook at the same time."""
 PAUSES = (5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
-"""The seconds before the second, third and each further try of a message. The last value repeats."""
+"""How many seconds to wait before the second, third and each further try to send a message. All later pauses are as
+long as the last value."""
 GIVE_UP_SECONDS = 3 * 86_400.0
-"""The age of a message, in seconds, after which it is not tried again. Every message is tried once at any age."""
+"""The age of a message, in seconds, after which a failed message is not sent again. Even an older message is tried
+once."""
 EVERYTHING = frozenset({"running", "waiting", "parked", "finished"})
 """All statuses of runs. A new webhook gets no messages about the earlier records of runs with these statuses."""
 
@@ -116,7 +119,8 @@ async def post(client: "httpx2.AsyncClient", entry: WebhookEntry, message: Outgo
 
 
 Post = Callable[[OutgoingMessage, float], Awaitable[PostResult]]
-"""A function that tries once to send a message, at a time in UTC seconds since 1970. Failures are returned, not raised.
+"""A function that tries once to send a message. Its second argument is the current time in UTC seconds since 1970. It
+returns failures and does not raise them.
 """
 
 
@@ -147,8 +151,8 @@ SENDER_PLUGINS = PluginGroup(
 )
 """The senders of installed distributions.
 
-`async def send(message, settings)` sends a message: a dictionary with the keys of a webhook's body and its `id`. If it
-raises an error, the message is sent again later. `settings` are the settings of the sender in the config file.
+`async def send(message, settings)` sends a message: a dictionary with the keys of a webhook's body and its `id`. If the
+function raises an error, the message is sent again later. `settings` are the settings of the sender in the config file.
 """
 
 

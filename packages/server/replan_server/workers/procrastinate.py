@@ -69,7 +69,7 @@ def in_transaction(work: Callable[[Connection], T], link: DatabaseLink) -> T:
 
 
 STALLED_SECONDS = 30.0
-"""The seconds without a heartbeat after which a worker counts as dead."""
+"""After how many seconds without a heartbeat a worker counts as dead."""
 
 _QUEUES = (
     "SELECT queue_name FROM (SELECT queue_name, max(priority) AS priority, min(id) AS oldest FROM procrastinate_jobs"

@@ -21,7 +21,7 @@ SCHEMA = "replan_jobs"
 TASK = "replan.drive"
 
 QUEUE = "replan"
-"""The queue of runs without a tenant. A tenant's runs have the queue `replan/TENANT`."""
+"""The name of the queue for runs without a tenant. The runs of a tenant are in the queue `replan/TENANT`."""
 
 WAITING_MAX = 64
 """The trigger makes no job for a run if the tenant has this many waiting jobs of at least the run's priority. A sweep

@@ -170,7 +170,7 @@ def test_a_file_over_the_limits_is_named(tmp_path, monkeypatch):
     (tmp_path / "a.pdf").write_bytes(b"%PDF-" + b"x" * (20 * 2**20))
     assert open_index(tmp_path).notices == ("a.pdf: left out: the file has more than 20 MiB",)
     monkeypatch.setattr(index, "OFFICE_BYTES_MAX", 1)
-    assert "too many documents, or too large ones" in open_index(tmp_path).notices[0]
+    assert "the folder's documents are too many, or too large together" in open_index(tmp_path).notices[0]
 
 
 def test_a_changed_file_is_read_anew_and_an_unchanged_one_is_not(tmp_path, monkeypatch):
