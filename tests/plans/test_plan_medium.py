@@ -112,7 +112,7 @@ def test_a_contingent_step_must_be_reachable_by_some_failure(word):
     )
     verdict = judge("medium", value)
     assert errors(verdict) == [("plan.failure_unreachable", "mend")]
-    assert "set on_failure of a to continue" in verdict.errors[0].message
+    assert "Set on_failure of a to continue" in verdict.errors[0].message
 
 
 def test_a_token_that_only_a_failure_makes_cannot_be_the_goal():

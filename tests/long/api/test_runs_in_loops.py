@@ -283,7 +283,7 @@ def test_an_unknown_run_is_named_and_no_home_is_made(in_loop, tmp_path):
 def test_an_unknown_status_is_refused():
     with pytest.raises(replan.UsageProblem) as caught:
         replan.runs(status="sleeping")
-    assert (caught.value.place, caught.value.hint) == ("status", "running, waiting, parked, finished, moved")
+    assert (caught.value.place, caught.value.hint) == ("status", "use one of running, waiting, parked, finished, moved")
 
 
 def test_a_message_can_be_posted_as_soon_as_a_run_is_started(in_loop, scripted, tmp_path):
