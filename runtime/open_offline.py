@@ -85,9 +85,9 @@ def upgrade(
 
 
 def _find(url: str) -> Path | JournalScheme:
-    """Return the path if the URL is that of a file, otherwise its functions.
+    """Return the path of a journal file, or the functions for the scheme of another journal's URL.
 
-    Raises `UsageProblem` for other URLs, such as `memory:`.
+    Raises `UsageProblem` for a URL of neither sort, such as `memory:`.
     """
     if found := scheme_of(url):
         return found

@@ -277,7 +277,7 @@ def _choose_request(state: State, branch: Branch, steps: Iterable[str]) -> Plann
 
 
 def ask(state: State, branch: Branch) -> ClarificationRequested | RunFinished | None:
-    """Ask the next question that was decided. If the run may ask nobody, end the run with the question."""
+    """Ask the next question that was decided. A run that may ask nobody ends, and the question is the reason."""
     if not branch.to_ask:
         return None
     planned = branch.to_ask[0]

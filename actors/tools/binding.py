@@ -26,8 +26,9 @@ from runtime.core.ledger import MICRO
 
 
 def bind_uses(file: ToolsFile, document: ParsedFile) -> dict[str, Any]:
-    """Return the fields of a `ToolSet` that depend on bindings: `generators` to `undo_of`, and `declared`.
+    """Return the fields of a `ToolSet` that depend on bindings.
 
+    These are all fields from `generators` to `undo_of`, and `declared`.
     Raises `UsageProblem` for an invalid binding, pre-check or undo.
     """
     for name, tool in file.tools.items():

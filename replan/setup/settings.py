@@ -122,7 +122,7 @@ class ClientTools(Config):
 
 @with_limits(CEILINGS, max_calls=200)
 class ClientsEntry(Config):
-    """The choices and limits of clients of `replan serve` and `replan mcp`.
+    """What the clients of `replan serve` and `replan mcp` may choose, and their limits.
 
     Limits are ceilings, which a client may only lower. `stop_below` is a floor, which a client may only raise.
     """
@@ -189,7 +189,7 @@ class UserConfig(Config):
     host: HostEntry = Field(default_factory=HostEntry)
     """The largest number of active runs and calls of one process."""
     clients: ClientsEntry = Field(default_factory=ClientsEntry)
-    """The choices and limits of clients of `replan serve` and `replan mcp`."""
+    """What the clients of `replan serve` and `replan mcp` may choose, and their limits."""
     plugins: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     """Python files with guards and generators of the user's own. Relative paths start at the config file's folder."""
 

@@ -189,7 +189,7 @@ def test_the_doctor_shows_the_daily_budget_and_the_hosts(replan, hosting, home, 
         ("home_budget: {calls: 0}", ["home_budget.calls"]),
         ("home_budget: {euros: 3}", ["euros"]),
         ("host: {runs_max: none}", ["runs_max"]),
-        ("host: {model_calls_max_by_provider: {here: 0}}", ["here", "1 or more"]),
+        ("host: {model_calls_max_by_provider: {here: 0}}", ["here", "at least 1"]),
         ("notify: [notify-send]", ["notify", "it is gone"]),
     ],
 )

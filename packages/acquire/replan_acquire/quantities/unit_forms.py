@@ -1,7 +1,7 @@
 """Reads units as documents write them: shortened units, products of units, and rates. Pure.
 
-A rate is a unit after "per". Documents often do not write all rates: they write "2,400 EUR per year" for a spend in
-EUR/customer/year, and "2,400 EUR" for an annual spend. A counted unit, such as `customer`, is declared by a profile,
+A unit after "per" is called a rate. Documents often do not write all rates: they write "2,400 EUR per year" for a spend
+in EUR/customer/year, and "2,400 EUR" for an annual spend. A counted unit, such as `customer`, is declared by a profile,
 and does not convert into any other unit.
 """
 

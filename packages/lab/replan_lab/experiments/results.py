@@ -80,7 +80,8 @@ class Trial(Value):
     seconds: float
     """Active time in seconds."""
     depths: tuple[int, ...] = ()
-    """For each replan, the distance over `requires` to the farthest step that is redone."""
+    """For each time that the search goes back: the number of steps from the rejected step up to the farthest redone
+    step, along `requires`."""
     retries: int = 0
     """The number of rejections after which the step was tried again in the same visit. Tables count these rejections at
     depth 0.

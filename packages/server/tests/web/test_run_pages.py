@@ -114,7 +114,7 @@ async def test_the_plan_of_a_template_says_above_its_steps_that_no_model_has_tho
             said = page.index('<p class="notice warn">This plan has the shipped steps of')
             assert said < page.index('<ol class="checklist">')
             assert "Proved at level" not in page
-            assert "Consistent, but a template wrote the plan" in page
+            assert "Consistent, but the steps come from a template" in page
 
 
 async def test_records_are_shown_in_pages_from_any_place(tmp_path):

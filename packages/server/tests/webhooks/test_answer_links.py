@@ -102,7 +102,7 @@ LINKS = {"secrets": [secret(2)]}
 @pytest.mark.parametrize(
     ("settings", "cause"),
     [
-        ({"people": {"ana": {"webhooks": ["ops"]}}, "webhooks": {"ops": HOOK}}, "the links of people need secrets"),
+        ({"people": {"ana": {"webhooks": ["ops"]}}, "webhooks": {"ops": HOOK}}, "the answer links need secrets"),
         ({"people": {"ana": {"webhooks": ["it"]}}, "answer_links": LINKS}, "there is no webhook 'it'"),
         ({"people": {"ana": {"webhooks": ["ops"]}}, "answer_links": LINKS, "webhooks": {"ops": HOOK}}, "needs a page"),
         ({"answer_links": {"secrets": ["short"]}}, "not have the form"),

@@ -163,7 +163,8 @@ async def test_copying_a_run_back_to_where_it_was_moved_from_is_refused(tmp_path
     done = journals.copy(second, first)
     assert [each.new for each in done] == [False, False]
     assert done[0].problem == (
-        f"{shown_url(first)} has moved run 'one' to {shown_url(second)}, so the run stays in {shown_url(second)}"
+        f"{shown_url(first)} has a copy of run 'one' that was moved to {shown_url(second)}, "
+        f"so the run stays in {shown_url(second)}"
     )
     ((url, _, answers),) = await journals.drivers("one")
     assert url == second
