@@ -245,10 +245,10 @@ def _check_undo(plan: Plan, order: StepOrder, settings: Settings) -> Iterator[Fi
     coverage = undo_coverage(plan, order, settings.max_explorations)
     for gap in coverage.gaps:
         step, failing = printable(gap.step), printable(gap.failing)
-        own = "may have done its work before its check fails"
-        what = own if step == failing else f"may have run before the failure of {failing}"
+        own = "may have done its work before its check fails, and its on_failure is undo"
+        what = own if step == failing else f"may have run before the failure of {failing}, whose on_failure is undo"
         text = (
-            f"step {step} {what}, which has on_failure undo ({_trace_text(gap.trace)}). But {step} has no `undo`. "
+            f"step {step} {what} ({_trace_text(gap.trace)}). But {step} has no `undo`. "
             f"Give {step} an `undo`: a tool, nothing, or irreversible."
         )
         yield Finding(code=Code.NO_UNDO, where=gap.step, message=text, trace=gap.trace)

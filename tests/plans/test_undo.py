@@ -48,7 +48,7 @@ def test_a_step_without_an_undo_before_a_failure_that_undoes_is_rejected_with_bo
     assert errors(verdict) == [("plan.no_undo", "hotel")]
     [finding] = verdict.errors
     assert finding.trace == ("hotel:ok", "flight:fail")
-    assert "hotel may have run before the failure of flight, which has on_failure undo" in finding.message
+    assert "hotel may have run before the failure of flight, whose on_failure is undo" in finding.message
     assert replay(read_plan(GAP)[0], finding.trace).end == "undone"
 
 
