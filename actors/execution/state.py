@@ -311,7 +311,7 @@ class State:
         return self.replan is not None and self.replan.proving and self.run.finished is None
 
     def attempt_at(self, node: str) -> Attempt | None:
-        """Return the attempt whose current phase has this node and an open request; None if no attempt has one."""
+        """Return the attempt whose current phase has this node and an open request; None without such an attempt."""
         attempt = self.active.get(node.partition("/")[0])
         if attempt is None or not attempt.open or attempt.at_work != node:
             return None

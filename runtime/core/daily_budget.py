@@ -65,9 +65,9 @@ class HomeBudget:
         return [(limit, used, most) for limit, used, most in limits if most is not None]
 
     def shortfall(self, day: Amount, change: Amount) -> str:
-        """Return the first limit that a day's total exceeds after a change, as text; empty if no limit is exceeded.
+        """Return a limit that the total of a day exceeds, as text; empty if the total exceeds no limit.
 
-        `day` is the total after the change.
+        `day` is this total. It includes `change`. The limit of calls comes before the limit of costs.
         """
         if self.calls is not None and change.calls > 0 and day.calls > self.calls:
             return f"{self.calls:,} call{'' if self.calls == 1 else 's'}"

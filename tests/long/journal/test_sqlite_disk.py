@@ -214,7 +214,7 @@ def test_a_log_index_without_room_is_a_full_disk_and_another_fault_is_not(path):
 def test_what_sqlite_may_not_open_is_told_with_its_place_and_what_to_do(path, kind):
     meaning = schema.explain(path, USE_ANOTHER, kind("unable to open"))
     assert isinstance(meaning, JournalUnreadable)
-    assert str(meaning).startswith(f"{path}: unable to open (make it")
+    assert str(meaning).startswith(f"{path}: unable to open (make the file and the files beside it writable")
 
 
 async def test_a_journal_whose_log_cannot_be_opened_is_unreadable(written, open_journal, path):

@@ -102,7 +102,7 @@ async def test_a_budget_is_raised_twice_with_a_child_run_and_an_open_question_in
             result = await engine.resume("run-1")
             assert (result.outcome, result.reopened_by) == ("budget_exhausted", "limits")
             assert (await engine.resume("run-1")).outcome == "budget_exhausted"
-            with pytest.raises(UsageProblem, match="reached already"):
+            with pytest.raises(UsageProblem, match="has already used"):
                 await engine.change("run-1", {"calls": 1})
             await engine.change("run-1", {"calls": 3})
             result = await engine.resume("run-1")

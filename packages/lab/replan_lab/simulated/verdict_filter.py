@@ -127,7 +127,7 @@ class VerdictFilter:
 def _silence_guard(make: GuardFactory) -> GuardFactory:
     """Return a guard that accepts unreadable plans instead of rejecting them.
 
-    The guard of plans rejects them anyway, with a changed verdict.
+    Another guard, which checks plans, still rejects them, and its verdict is changed.
     """
 
     def make_silenced(config: Mapping[str, Any]) -> Guard:

@@ -27,8 +27,10 @@ def test_the_documentation_says_how_many_are_found_refused_and_missed():
     rows = list(csv.DictReader(io.StringIO(PUBLISHED.read_text(encoding="utf-8"))))
     found, refused, missed = (sum(row["outcome"].startswith(each) for row in rows) for each in ("found", "ref", "mis"))
     page = " ".join((ROOT / "docs" / "explanation" / "acquisition.md").read_text(encoding="utf-8").split())
-    assert f"finds {found} of {len(rows)} figures in [{len(FILES)} documents by other programs]" in page
-    assert f"refuses {refused} with a reason, and misses {missed}" in page
+    assert f"[{len(FILES)} documents that other programs made]" in page
+    assert (
+        f"Replan found {found} of {len(rows)} numbers. It refused {refused} with a reason, and missed {missed}." in page
+    )
 
 
 def test_the_published_table_has_each_figure_that_a_person_noted_and_no_other():

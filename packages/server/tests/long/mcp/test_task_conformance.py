@@ -56,5 +56,5 @@ async def test_the_server_passes_the_scenarios_about_tasks_that_it_can_pass(scen
 def test_the_page_states_how_many_scenarios_about_tasks_pass():
     page = (ROOT / "docs" / "reference" / "measurements.md").read_text(encoding="utf-8")
     reasons = [*SCENARIOS.values()]
-    assert f"{reasons.count('')} of the {len(reasons)} scenarios about tasks pass" in " ".join(page.split())
+    assert f"Of the scenarios about tasks, {reasons.count('')} of {len(reasons)} pass" in " ".join(page.split())
     assert "mcp-task-scenarios@npm:@modelcontextprotocol/conformance@0.2.0-alpha.12" in (ROOT / "Makefile").read_text()
