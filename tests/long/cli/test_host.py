@@ -116,7 +116,8 @@ def test_ctrl_c_only_ends_the_following_of_a_hosted_run(shell, hosting, problem,
 
 
 def test_a_follower_of_a_run_that_the_host_cannot_drive_gets_reason_and_advice(replan, shell, hosting, monkeypatch):
-    problem, why = "configs/problems/login_timeout.md", "the host cannot drive the run: OPENAI_BASE_URL: the model of run "
+    problem = "configs/problems/login_timeout.md"
+    why = "the host cannot drive the run: OPENAI_BASE_URL: the model of run "
     with hosting():
         monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")  # The host's environment lacks it.
         with shell("run", problem, "-m", "gpt-x") as process:
