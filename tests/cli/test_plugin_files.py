@@ -145,6 +145,7 @@ def test_the_settings_of_a_member_are_its_own(plan, files):
     files[0].write_text(WORKFLOW.replace("at_most: {steps: 9}", "{at_most: {steps: 2}, plan_medium: {r_max: 50}}"))
     result = plan("--plugins", files[1], replies=[PLAN] * 9)
     assert result.exit_code == 3
+    assert f"to continue the run, name its plug-ins again: --plugins {files[1]}" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def resume(
     failed needs no option. If the run waits for its provider, the provider is asked at once. If the run cannot
     continue, its result is printed.
 
-    Limits hold for the whole run, including what it has used. The deadline counts from now.
+    A limit applies to the whole run, including what the run has used. A new deadline counts from now.
     """
     require_one_run("resume", run_id, last=last)
     import trio

@@ -1,7 +1,7 @@
 """The address of a Postgres journal: the settings in its URL, and the part of the URL that may be shown.
 
 A URL may contain a password, and in a mistyped URL the password may be in the wrong place. So no message quotes a URL.
-Messages show the names of the servers and of the database, but only if both really look like names.
+Messages show the names of the servers and of the database only if both have the form of a name.
 
 By default, a server on another machine must prove its name by a certificate (`sslmode=verify-full`). No server gets the
 password in clear text or as an MD5 hash (`require_auth`). The URL and the variables of libpq can change both defaults.
